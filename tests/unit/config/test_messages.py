@@ -105,6 +105,7 @@ MISTAKES = [
     (TABLES, "    metrics: [strict]\n", "", "tables.table2: column 'Ctrl': names no metric, and neither does its table. (also: tables.table2: column 'AgRand',"),
     (TABLES, "- protocol: entail\n", "-\n", "tables.table2: row 'Random draws': has a model, so it (or its section) needs a protocol and a sampling too."),
     (VELOCITI, "form: mc, prompt: mc, request_type", "form: choice, prompt: mc, request_type", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
+    (VELOCITI, "  cot.subset: chain", "  cot.subsets: chain", "protocol_titles: unknown protocol 'cot.subsets'. Did you mean 'cot.subset'?"),
     (VELOCITI, "responses_from: mc", "responses_from: entail", "protocols.mc.subset.responses_from: 'entail' has different requests: form, prompt, request_type differ."),
     (VINOGROUND, "request_type: similarity}", "request_type: similarity, judge: extract}", "protocols.similarity.judge: responses to form 'similarity' cannot be judged. Forms that can be judged: questions."),
     (VINOGROUND, "request_type: similarity}", "request_type: similarity, judge_scope: unparsed}", "protocols.similarity.judge_scope: needs a prompt for the judge of unparsed responses. Set `judge:` to the name of a prompt."),

@@ -123,3 +123,5 @@ class Benchmark(Settings):
     metrics, it is 2 percentage points."""
     protocols: dict[Slug, Protocol]
     """Protocols by name."""
+    protocol_titles: dict[Slug, str] = Field({})
+    """For a protocol, its name in the report, in a few words; by default the key."""

@@ -110,6 +110,7 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
     benchmark = name_checks.configuration.benchmarks[name]
     forms, judged_forms = load_scores(name).SCORES, load_answers(name)
     prompts = load_prompts(locate(benchmark.prompts, name_checks.root))
+    notes.at_key("protocol_titles").check_names("protocol", benchmark.protocol_titles, benchmark.protocols)
     for key, protocol in benchmark.protocols.items():
         protocol_notes = notes.at_key(f"protocols.{key}")
         protocol_notes.at_key(".form").check_names(

@@ -20,6 +20,9 @@ class ReportedRun(KeyPart):
     run: str
     judge: str = ""
     label: str
+    protocol_title: str = ""
+    sampling_title: str = ""
+    judge_label: str = ""
     imported: bool = False  # whether its answers are imported predictions
     imported_ratings: bool = False  # whether its judge's ratings are imported
     reference: bool = False  # whether its model is a baseline, whose health is not checked
@@ -28,6 +31,21 @@ class ReportedRun(KeyPart):
     @property
     def scored(self) -> ScoredRun:
         return ScoredRun(Run.parse(self.run), self.judge)
+
+    @property
+    def title(self) -> str:
+        """Return protocol, sampling and judge in a reader's words; the judge without the remark in its label."""
+        run = self.scored.run
+        judge = f"judged by {self.judge_label.partition(' (')[0] or self.judge}" if self.judge else ""
+        return ", ".join(
+            filter(None, (self.protocol_title or run.protocol, self.sampling_title or run.sampling, judge))
+        )
+
+    @property
+    def setting(self) -> str:
+        """Return protocol, sampling and judge as the configuration names them."""
+        run = self.scored.run
+        return ", ".join(filter(None, (run.protocol, run.sampling, self.judge)))
 
     @property
     def page(self) -> str:

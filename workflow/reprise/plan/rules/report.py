@@ -12,6 +12,7 @@ from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.report.inputs import list_fixed_files, list_inputs
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedModel, ReportedRun, ReportedTable, ReportKey
+from reprise.report.run_titles import describe_sampling
 from reprise.temporal.conditions import CONDITION_TITLES
 
 
@@ -116,12 +117,16 @@ class ReportRules(RuleInputs):
 
     def _describe_run(self, scored: ScoredRun) -> ReportedRun:
         """Return what the report needs to know about a scored run."""
-        model = self._plan.config.models[scored.run.model]
+        config, run = self._plan.config, scored.run
+        model = config.models[run.model]
         return ReportedRun(
-            run=scored.run.name,
+            run=run.name,
             judge=scored.judge,
             label=model.label,
-            imported=scored.run.model in self._plan.imports.models,
+            protocol_title=config.benchmarks[run.benchmark].protocol_titles.get(run.protocol, ""),
+            sampling_title=describe_sampling(config.main.samplings[run.sampling]),
+            judge_label=config.models[scored.judge].label if scored.judge else "",
+            imported=run.model in self._plan.imports.models,
             imported_ratings=scored.judge in self._plan.imports.models,
             reference=model.reference,
             ablations=self._find_ablations(scored),

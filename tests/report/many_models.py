@@ -33,7 +33,10 @@ def build_many_models(folder: Path, count: int = 40) -> World:
     world.headline = HEADLINE
     world.runs = {}
     names = [f"model-{index:02}" for index in range(count)] + ["guesses"]
-    models = {name: {"label": name.replace("-", " ").title(), "reference": name == "guesses"} for name in names}
+    models: dict[str, dict[str, object]] = {
+        name: {"label": name.replace("-", " ").title(), "reference": name == "guesses"} for name in names
+    }
+    models["model-07"]["style"] = {"colour": "#000000", "marker": "s"}
     world.key_changes = {"overview_models": ["model-07"], "models": models}
     for index, name in enumerate(names):
         generator = random.Random(name)

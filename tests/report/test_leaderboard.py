@@ -1,7 +1,9 @@
 """The leaderboard of 40 models in Chromium: sorting and pinning by mouse and keyboard, layout and accessibility."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -111,6 +113,20 @@ def test_the_first_page_is_small_and_names_the_best_model(browser: Browser, many
     best = page.locator("dl.best").inner_text()
     assert "Best measured" in best and "significant lead" in best and "p =" in best.replace("\N{NO-BREAK SPACE}", " ")
     expect(page.get_by_role("link", name="All 41 in the leaderboard")).to_be_visible()
+    page.close()
+
+
+@pytest.mark.parametrize(("colours", "fill"), [("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")])
+def test_a_model_has_its_colour_and_marker_of_figures(
+    browser: Browser, many_models: Path, colours: Literal["light", "dark"], fill: str
+) -> None:
+    page = browser.new_page(color_scheme=colours)
+    for name, row in (("leaderboard", "tr[data-key=model-07]"), ("index", ".entries li:has-text('Model 07')")):
+        page.goto((many_models / f"report/{name}.html").as_uri())
+        mark = page.locator(f"{row} .dot")
+        expect(mark).to_have_css("fill", fill)
+        expect(mark).to_have_css("clip-path", re.compile("polygon"))
+    expect(page.get_by_text("All 41 in the leaderboard; Model 07: rank 9 of 40")).to_be_visible()
     page.close()
 
 

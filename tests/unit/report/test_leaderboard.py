@@ -210,6 +210,11 @@ def test_variants_of_a_model_have_names_of_their_own() -> None:
     assert {"velociti-subset", "vinoground", "temporalbench", "mmbench_video"} == set(gpt_4o.cells)
 
 
+def test_only_the_main_row_of_a_model_has_its_style() -> None:
+    styles = {row.label: row.style for row in make_published_leaderboard().rows}
+    assert styles["GPT-4o"] is not None and styles["GPT-4o (CoT)"] is None and styles["Humans"] is None
+
+
 def test_a_published_number_at_the_chance_of_its_protocol_is_marked() -> None:
     """Similarities reach 16.67 by chance, answers to questions 6.25."""
     marked = {

@@ -57,6 +57,7 @@ from reprise.report.tables import LinkedTables, Links, RenderedTable, browser_ad
 from reprise.report.temporal_profiles import copy_shared_files, load_profile
 from reprise.tables.keys import OverviewKey
 from reprise.tables.render.html import extract_content
+from reprise.temporal.marks import build_style_properties
 
 
 class Pages:
@@ -102,6 +103,7 @@ class Pages:
             "chance": format_chance,
         }
         self._templates.filters["text"] = display_text
+        self._templates.filters["style"] = build_style_properties
         self._templates.filters["count"] = lambda number: f"{number:,}"
         # Globals are available in imported macros too.
         self._templates.globals |= {

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from reprise.core.paths import Run, ScoredRun
 from reprise.core.settings import KeyPart
+from reprise.figures.styles import ModelStyle
 from reprise.tables.keys import SuiteKey
 
 
@@ -66,6 +67,7 @@ class ReportedModel(KeyPart):
 
     label: str
     reference: bool = False  # whether it is a baseline or human annotators, which are never the best model
+    style: ModelStyle | None = None  # its colour and marker in figures
 
 
 class ReportedTable(KeyPart):

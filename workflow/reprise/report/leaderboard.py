@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from reprise.benchmarks.headline import is_above_chance
 from reprise.core.notation import format_share
+from reprise.figures.styles import ModelStyle
 from reprise.report.keys import Headline, ReportedBenchmark, ReportKey, model_page
 from reprise.report.leaderboard_entries import SUBSET, Entry, Sources, collect_entries, name_entries
 from reprise.stats.beta import ALPHA
@@ -53,6 +54,7 @@ class LeaderboardRow:
     kind: Kind
     page: str  # page of the model; empty without a run
     is_variant: bool = False  # whether the model has another row with its main numbers
+    style: ModelStyle | None = None  # colour and marker of a model in figures; other rows are grey
     is_pinned: bool = False
     cells: dict[str, Cell] = field(default_factory=dict)
     """name of a column -> number"""
@@ -137,9 +139,11 @@ def _group_by_subject(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 def _make_row(row_key: str, label: str, model: str, key: ReportKey) -> LeaderboardRow:
     is_reference = model in key.models and key.models[model].reference
     kind: Kind = "human" if model == HUMANS else "baseline" if is_reference else "model"
+    is_variant = row_key not in (model, label)
+    style = key.models[model].style if kind == "model" and not is_variant and model in key.models else None
     has_page = any(run.scored.run.model == model for run in key.runs())
     return LeaderboardRow(
-        row_key, label, model, kind, model_page(model) if has_page else "", is_variant=row_key not in (model, label)
+        row_key, label, model, kind, model_page(model) if has_page else "", is_variant=is_variant, style=style
     )
 
 

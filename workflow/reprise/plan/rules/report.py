@@ -8,6 +8,7 @@ from reprise.config.temporal import PLANNED
 from reprise.core.files import file_digest
 from reprise.core.paths import ScoredRun, settings_name
 from reprise.core.settings import Key
+from reprise.plan.figure_styles import assign_model_styles
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.report.inputs import list_fixed_files, list_inputs
@@ -32,6 +33,7 @@ class ReportRules(RuleInputs):
 
     def _make_report_key(self) -> ReportKey:
         config, suite = self._plan.config, self._plan.config.suite
+        styles = assign_model_styles(self._plan)
         return ReportKey(
             suite=config.name,
             suite_title=suite.title,
@@ -43,7 +45,7 @@ class ReportRules(RuleInputs):
             overview=bool(self._plan.overview_specs),
             overview_models=tuple(dict.fromkeys(line.model for line in suite.overview_lines())),
             models={
-                slug: ReportedModel(label=model.label, reference=model.reference)
+                slug: ReportedModel(label=model.label, reference=model.reference, style=styles.get(slug))
                 for slug in sorted(self._list_models())
                 if (model := config.models.get(slug)) is not None
             },

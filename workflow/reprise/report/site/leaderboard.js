@@ -107,11 +107,14 @@
     for (const row of listRows(table)) setPinned(row, pins.includes(row.dataset.key));
   }
 
-  /** Sort by the column that the address names, or else by the first benchmark. */
+  /** Sort by the column that the address names, or else by the first benchmark, and show it beside the models. */
   function followAddress() {
     const name = decodeURIComponent(location.hash.slice(1));
     const index = headers.findIndex((header) => header.dataset.sort === name);
-    sort(index > 0 ? index : 1, true);
+    const column = index > 0 ? index : 1;
+    sort(column, true);
+    const [modelBox, columnBox] = [headers[0], headers[column]].map((header) => header.getBoundingClientRect());
+    table.parentElement.scrollLeft += columnBox.left - modelBox.right;
   }
 
   followAddress();

@@ -79,7 +79,7 @@ def test_raising_the_version_of_a_world_reruns_its_releases_and_sources(
     ("file", "old", "new", "patterns"),
     [
         ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", r"tables/vinoground/table[56]", r"figures/vinoground/fig(3|9|10)", OVERVIEW, JUDGES, PROFILES, REPORT]),
-        ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", [r"frames/.+/fps1(\.\w+)?", r".+/fps1(\.\w+)?/[^/]+"]),
+        ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", [r"frames/.+/fps1(\.\w+)?", r".+/fps1(\.\w+)?/[^/]+", REPORT]),
         # a model: settings that affect its answers, but not its label
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!temporal/).+/toy-llava-ov"]),

@@ -51,7 +51,7 @@ def test_a_page_shows_the_score_with_its_samples_before_the_runs(world: World) -
     assert re.search(r"<dd><a [^>]+>50.0</a> <small>\[20.0, 80.0\]</small>", page)
     assert "chance 25, n = 670</dd>" in page and page.index("n = 670") < page.index('id="runs-velociti"')
     assert '<a href="#runs-velociti">VELOCITI</a>: Strict' in page
-    assert '</a> <small class="place">in the leaderboard</small></th>' in page
+    assert '</a> <small>entail, fps1</small> <small class="place">in the leaderboard</small></th>' in page
     header, row = re.findall(r"<tr>(.*?)</tr>", page, flags=re.DOTALL)
     titles = re.findall(r"<th[^>]*>(.*?)</th>", header)
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL)

@@ -26,6 +26,7 @@ from reprise.figures.canvas import (
     STRICT_REGION_COLOUR,
 )
 from reprise.figures.keys import FigureKey
+from reprise.figures.series import style_series
 from reprise.figures.styles import MODEL_COLOURS, OUTCOME_COLOURS, ModelStyle, assign_styles
 from reprise.figures.trend import trend
 from reprise.plan.runs import Plan
@@ -75,6 +76,17 @@ def test_added_models_change_no_style() -> None:
     assert added["first"] == assign_styles(["first", *tables[:3]], tables, [])["first"]
     assert len({(style.colour, style.marker) for style in assign_styles([], tables, []).values()}) == 40
     assert assign_styles(["human", "m0"], ["human", "m0"], ["human"])["human"].colour not in MODEL_COLOURS
+
+
+def test_series_of_one_model_differ() -> None:
+    frame_counts = {"many": 8, "rate": None, "single": 1, "text": 0}
+    models = dict.fromkeys(frame_counts, "ov") | {"other, text": "other"}
+    styles = style_series(models, models, frame_counts | {"other, text": 0}, STYLES)
+    assert len(set(styles.values())) == 5
+    alone = {label: style_series([label], models, frame_counts, STYLES)[label] for label in frame_counts}
+    # Only a second series with the same number of frames depends on the other series of its figure.
+    assert {label for label in frame_counts if alone[label] != styles[label]} == {"rate"}
+    assert styles["text"].style_marker()["fillstyle"] == styles["other, text"].style_marker()["fillstyle"]
 
 
 def test_a_venue_has_a_column_and_a_page() -> None:

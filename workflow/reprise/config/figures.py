@@ -166,7 +166,7 @@ class Scatter(TableFigure):
     up: str
     """Role of the request on the vertical axis, such as that of the incorrect caption."""
     panels: int = Field(4, ge=1)
-    """Panels per line, if the width of the figure suffices for them."""
+    """Panels per line, if the figure is wide enough; more of them if it is too high for a page."""
     items: Slug | None = None
     """Group of items to show, such as `subset`; by default all items."""
 

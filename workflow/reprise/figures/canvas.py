@@ -37,6 +37,7 @@ CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
 BOLD_WIDTH_RATIO = 1.12  # width of a bold character / width of a regular one
 # Width of a legend's handle and gaps in inches, and height of a legend's row in inches per point of font size.
 LEGEND_HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 0.5, 0.024
+MAX_HEIGHT = 9.0  # inches: the text height of a page
 EMPTY_BODY_HEIGHT = 0.05  # inches; the layout fails without any height
 # PDF viewers do not read these font tables, and subsetting them takes longer than drawing a figure.
 DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
@@ -116,6 +117,48 @@ class Canvas:
     width: float
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """The lines of a figure's texts, and the legend's labels and number of columns."""
+
+    title_lines: list[str]
+    footer_lines: list[str]
+    labels: list[str]
+    legend_columns: int
+
+    @property
+    def header_height(self) -> float:
+        return 0.1 + len(self.title_lines) * TITLE_SIZE * LINE_HEIGHT
+
+    @property
+    def footer_height(self) -> float:
+        line_counts = [label.count("\n") + 1 for label in self.labels]
+        # Columns have rows of equal height; a single column has rows of different heights.
+        rows = math.ceil(len(self.labels) / self.legend_columns)
+        lines = rows * max(line_counts, default=0) if self.legend_columns > 1 else sum(line_counts)
+        return 0.1 + lines * SMALL_SIZE * LEGEND_ROW_HEIGHT + len(self.footer_lines) * SMALL_SIZE * LINE_HEIGHT
+
+
+def _wrap_texts(
+    width: float, title: str, source_note: str, notes: Sequence[str], legend: Sequence[tuple[Artist, str]]
+) -> _Texts:
+    """Wrap the texts of a figure to its width."""
+    title_lines = wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)
+    footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
+    labels = ["\n".join(wrap_text(label, width - LEGEND_HANDLE_WIDTH, SMALL_SIZE)) for _, label in legend]
+    longest_line = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_line * SMALL_SIZE * CHARACTER_WIDTH)))
+    return _Texts(title_lines, footer_lines, labels, legend_columns)
+
+
+def compute_body_limit(
+    width: float, title: str, source_note: str, notes: Sequence[str], legend: Sequence[tuple[Artist, str]] = ()
+) -> float:
+    """Return the height in inches that is left for the body, so that the figure fits on a page."""
+    texts = _wrap_texts(width, title, source_note, notes, legend)
+    return MAX_HEIGHT - texts.header_height - texts.footer_height
+
+
 def create_canvas(
     width: float,
     body_height: float,
@@ -125,29 +168,20 @@ def create_canvas(
     legend: Sequence[tuple[Artist, str]] = (),
 ) -> Canvas:
     """Return an empty figure: the title, a body of this height, and the legend, source note and notes below it."""
-    title_lines = wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)
-    footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
-    artists = [artist for artist, _ in legend]
-    labels = ["\n".join(wrap_text(label, width - LEGEND_HANDLE_WIDTH, SMALL_SIZE)) for _, label in legend]
-    longest_line = max((len(line) for label in labels for line in label.split("\n")), default=0)
-    legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_line * SMALL_SIZE * CHARACTER_WIDTH)))
-    line_counts = [label.count("\n") + 1 for label in labels]
-    # Columns have rows of equal height; a single column has rows of different heights.
-    legend_rows = math.ceil(len(labels) / legend_columns)
-    legend_lines = legend_rows * max(line_counts, default=0) if legend_columns > 1 else sum(line_counts)
-    heights = [
-        0.1 + len(title_lines) * TITLE_SIZE * LINE_HEIGHT,
-        max(body_height, EMPTY_BODY_HEIGHT),
-        0.1 + legend_lines * SMALL_SIZE * LEGEND_ROW_HEIGHT + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
-    ]
+    texts = _wrap_texts(width, title, source_note, notes, legend)
+    heights = [texts.header_height, max(body_height, EMPTY_BODY_HEIGHT), texts.footer_height]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
     ThemedCanvas(figure)
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
     header, body, footer = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
-    header.text(0.012, 0.5, "\n".join(title_lines), fontsize=TITLE_SIZE, fontweight="bold", ha="left", va="center")
+    bold = {"fontsize": TITLE_SIZE, "fontweight": "bold"}
+    header.text(0.012, 0.5, "\n".join(texts.title_lines), ha="left", va="center", **bold)
     if legend:
-        footer.legend(artists, labels, loc="upper center", ncols=legend_columns, borderaxespad=0.1, columnspacing=1.2)
-    footer.text(0.012, 0.04, "\n".join(footer_lines), fontsize=SMALL_SIZE, ha="left", va="bottom", color=FAINT_COLOUR)
+        artists = [artist for artist, _ in legend]
+        layout = {"loc": "upper center", "ncols": texts.legend_columns, "borderaxespad": 0.1, "columnspacing": 1.2}
+        footer.legend(artists, texts.labels, **layout)
+    faint = {"fontsize": SMALL_SIZE, "color": FAINT_COLOUR}
+    footer.text(0.012, 0.04, "\n".join(texts.footer_lines), ha="left", va="bottom", **faint)
     return Canvas(figure, body, width)
 
 
@@ -185,15 +219,21 @@ def _round_layout(figure: Figure | SubFigure) -> None:
         _round_layout(subfigure)
 
 
-def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
-    """Write the figure in every format. Files have no date, so equal figures have equal bytes."""
+def fix_layout(figure: Figure) -> None:
+    """Compute the positions of everything, which then no longer change."""
     for text in figure.findobj(Text):  # Row labels come from users' settings and may have hidden characters.
         text.set_text(escape_invisible(text.get_text()))
-    canvas, layout = ThemedCanvas(figure), figure.get_layout_engine()
+    layout = figure.get_layout_engine()
     for _ in range(2):  # Wrapped labels need a second pass.
         layout.execute(figure)
     figure.set_layout_engine("none")
     _round_layout(figure)
+
+
+def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
+    """Write the figure in every format. Files have no date, so equal figures have equal bytes."""
+    canvas = ThemedCanvas(figure)
+    fix_layout(figure)
     title, caption, dpi = description["title"], description["caption"], figure.dpi
     # `savefig` draws a figure twice if it has a layout engine, even the placeholder that "none" leaves, so the print
     # functions of the formats are called directly.

@@ -1,6 +1,6 @@
 """Arrange the numbers of a figure in panels and series, before the figure is drawn."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
@@ -20,6 +20,8 @@ class Panel:
     """label of a series -> tick -> number"""
     models: dict[str, str] = field(default_factory=dict)
     """label of a series or tick -> its model, if it stands for one"""
+    frame_counts: dict[str, int | None] = field(default_factory=dict)
+    """label of a series or tick -> its number of frames, or None if it differs between clips"""
 
     def list_ticks_with_numbers(self) -> list[str]:
         """Return the ticks at which any series has a number."""
@@ -54,6 +56,8 @@ class ChartRow:
     row: Row
     cells: tuple[tuple[Column, TableNumber], ...]
     notes: tuple[str, ...]
+    frame_count: int | None
+    """number of frames, or None if it differs between clips"""
 
     @property
     def has_numbers(self) -> bool:
@@ -76,8 +80,16 @@ def build_chart_rows(builders: Sequence[TableBuilder]) -> list[ChartRow]:
                 for cell in table_row.cells
             ]
             cells = tuple(zip(builder.spec.columns, numbers, strict=True))
-            chart_rows.append(ChartRow(row.label, section, row, cells, table_row.notes))
+            frame_count = _find_frame_count(row, builder.key.frames)
+            chart_rows.append(ChartRow(row.label, section, row, cells, table_row.notes, frame_count))
     return [replace(chart_row, label=_build_unique_label(chart_row, chart_rows)) for chart_row in chart_rows]
+
+
+def _find_frame_count(row: Row, frame_count_by_sampling: Mapping[str, int]) -> int | None:
+    """Return the number of frames of a row as the paper prints it, or that of its sampling."""
+    if row.frames and row.frames.isdecimal():
+        return int(row.frames)
+    return frame_count_by_sampling.get(row.sampling or "")
 
 
 def _build_unique_label(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> str:
@@ -111,6 +123,7 @@ def build_span_panels(chart_rows: Sequence[ChartRow]) -> list[Panel]:
     panels = []
     rows_with_numbers = [chart_row for chart_row in chart_rows if chart_row.has_numbers]
     models = {chart_row.label: chart_row.row.model for chart_row in rows_with_numbers if chart_row.row.model}
+    frame_counts = {chart_row.label: chart_row.frame_count for chart_row in rows_with_numbers}
     for span in dict.fromkeys(column.span or "" for chart_row in chart_rows for column, _ in chart_row.cells):
         ticks = dict.fromkeys(title for chart_row in chart_rows for title, _ in _list_span_cells(chart_row, span))
         series = {
@@ -119,13 +132,21 @@ def build_span_panels(chart_rows: Sequence[ChartRow]) -> list[Panel]:
             }
             for chart_row in rows_with_numbers
         }
-        panels.append(Panel(span, tuple(ticks), series, models))
+        panels.append(Panel(span, tuple(ticks), series, models, frame_counts))
     return panels
 
 
 def _list_span_cells(chart_row: ChartRow, span: str) -> list[tuple[str, TableNumber]]:
     """Return the titles and numbers of a row's columns below a spanning header."""
     return [(column.title, number) for column, number in chart_row.cells if (column.span or "") == span]
+
+
+def swap_single_tick(panel: Panel) -> Panel:
+    """Return a panel of the numbers at the only tick, whose ticks are the series and whose title names the tick."""
+    (tick,) = panel.ticks
+    title = f"{panel.title}: {tick}" if panel.title else tick
+    numbers = {label: series[tick] for label, series in panel.series.items() if tick in series}
+    return replace(panel, title=title, ticks=tuple(panel.series), series={title: numbers})
 
 
 def has_span_panels(chart_rows: Sequence[ChartRow]) -> bool:
@@ -141,6 +162,7 @@ def build_point_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
     """
     numbers_by_row: dict[str, dict[str, TableNumber]] = {}
     models: dict[str, str] = {}
+    frame_counts: dict[str, int | None] = {}
     for chart_row in chart_rows:
         # Rows of several parts that have the same label but no column in common are joined to one row.
         label = chart_row.row.label if _has_disjoint_columns(chart_row, chart_rows) else chart_row.label
@@ -150,6 +172,7 @@ def build_point_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
         models |= {name: column.model for name, column, _ in named_cells if column.model}
         if chart_row.row.model:
             models[label] = chart_row.row.model
+            frame_counts[label] = chart_row.frame_count
     columns = dict.fromkeys(name for chart_row in chart_rows for name, _, _ in _list_named_cells(chart_row, chart_rows))
     rows = [label for label, row_numbers in numbers_by_row.items() if row_numbers]
     columns_with_numbers = [
@@ -160,8 +183,8 @@ def build_point_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
             name: {row: numbers_by_row[row][name] for row in rows if name in numbers_by_row[row]}
             for name in columns_with_numbers
         }
-        return Panel("", tuple(rows), series, models)
-    return Panel("", tuple(columns_with_numbers), {row: numbers_by_row[row] for row in rows}, models)
+        return Panel("", tuple(rows), series, models, frame_counts)
+    return Panel("", tuple(columns_with_numbers), {row: numbers_by_row[row] for row in rows}, models, frame_counts)
 
 
 def list_rows_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
@@ -202,9 +225,7 @@ def _list_named_cells(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> li
     ]
 
 
-def build_frame_lines(
-    chart_rows: Sequence[ChartRow], frame_count_by_sampling: dict[str, int]
-) -> Iterator[tuple[str, list[LineSeries]]]:
+def build_frame_lines(chart_rows: Sequence[ChartRow]) -> Iterator[tuple[str, list[LineSeries]]]:
     """Yield each column's title with its lines.
 
     The rows of a section with a title form one line, and so do rows of other sections with the same label. A row of
@@ -214,16 +235,11 @@ def build_frame_lines(
         line_by_name: dict[str, LineSeries] = {}
         for chart_row in chart_rows:
             row, name, number = chart_row.row, chart_row.line_name, chart_row.cells[index][1]
-            frame_count = (
-                int(row.frames)
-                if row.frames and row.frames.isdecimal()
-                else frame_count_by_sampling.get(row.sampling or "")
-            )
-            if row.chance or frame_count is None:
+            if row.chance or chart_row.frame_count is None:
                 name = name if name == row.label else f"{name}, {row.label}"
                 line_by_name[name] = LineSeries(name, row.model, level=number, is_chance=row.chance)
             else:
-                line_by_name.setdefault(name, LineSeries(name, row.model)).numbers[frame_count] = number
+                line_by_name.setdefault(name, LineSeries(name, row.model)).numbers[chart_row.frame_count] = number
         yield column.title, [line for line in line_by_name.values() if line.list_available_numbers()]
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -12,10 +11,10 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import ConstructionCount, Distribution, Lines, Points, Scatter
 from reprise.core.plain import summarize_list
 from reprise.figures import chart, distribution, lines, points, scatter
-from reprise.figures.canvas import Canvas, apply_style, create_canvas
+from reprise.figures.canvas import Canvas, apply_style, compute_body_limit, create_canvas
 from reprise.figures.chart import ChartRow, Panel
 from reprise.figures.keys import FigureKey
-from reprise.figures.series import LegendEntries, is_published
+from reprise.figures.series import LegendEntries, is_published, style_labels
 from reprise.tables.builder import TIDY_SCHEMA, TableBuilder
 from reprise.tables.footnotes import judge_notes
 from reprise.tables.published import PublishedTable
@@ -122,10 +121,12 @@ def _draw_scatter(
     drawn_clouds = [cloud for cloud in clouds if not cloud.empty_reason]
     notes = ["Above each panel: number of items that are strict, classic only and wrong; + items without a score."]
     notes = [*(notes if drawn_clouds else []), *scatter.iter_gap_notes(clouds)]
-    height = sum(scatter.compute_row_heights(drawn_clouds, spec.panels, key.width).values())
-    canvas = _create_canvas(key, height, scatter.build_legend() if drawn_clouds else [], notes)
+    legend = scatter.build_legend() if drawn_clouds else []
+    grid = scatter.arrange(drawn_clouds, spec.panels, key.width, _compute_body_limit(key, legend, notes))
+    canvas = _create_canvas(key, grid.height, legend, notes)
     models = {chart_row.label: chart_row.row.model for chart_row in chart_rows if chart_row.row.model}
-    scatter.draw_scatter(canvas, drawn_clouds, spec.panels, {row: key.styles[model] for row, model in models.items()})
+    frame_counts = {chart_row.label: chart_row.frame_count for chart_row in chart_rows}
+    scatter.draw_scatter(canvas, grid, style_labels(models, models, frame_counts, key.styles))
     key_by_run = {run: frame["key"][0] if frame.height else "" for run, frame in verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCATTER_SCHEMA)]
     for cloud in clouds:
@@ -150,7 +151,6 @@ def _draw_numbers(
     notes = [source_note if available_numbers else NO_NUMBERS_NOTE, *_collect_notes(builders, chart_rows)]
     if isinstance(spec, Lines) and spec.along == "frames":
         return _draw_frames(key, spec, chart_rows, notes), rows
-    legend: LegendEntries
     if isinstance(spec, Points) and not (spec.along == "columns" and chart.has_span_panels(chart_rows)):
         panel = chart.build_point_panel(chart_rows, spec.along)
         notes = [*_iter_gap_notes(panel, chart_rows), *notes]
@@ -165,21 +165,24 @@ def _draw_numbers(
         notes = [*_iter_tick_notes(all_panels), *notes]
         panels = [replace(panel, ticks=tuple(panel.list_ticks_with_numbers())) for panel in all_panels]
         panels = [panel for panel in panels if panel.ticks]
-    if isinstance(spec, Points):
-        legend = points.build_legend(panels, key.styles)
-        canvas = _create_canvas(key, points.compute_height(panels, key.width), legend, notes)
-        points.draw_points(canvas, panels, key.styles, spec.axis)
-    else:
+    if isinstance(spec, Lines) and any(len(panel.ticks) > 1 for panel in panels):
         legend = lines.build_legend(panels, key.styles)
         canvas = _create_canvas(key, lines.compute_height(len(panels), key.width), legend, notes)
         lines.draw_lines(canvas, panels, key.styles, spec.axis)
+        return canvas.figure, rows
+    if isinstance(spec, Lines):
+        panels = [chart.swap_single_tick(panel) for panel in panels]
+        notes = [*_iter_dash_notes(panels, chart_rows), *notes]
+    legend = points.build_legend(panels, key.styles)
+    grid = points.arrange(panels, key.width, _compute_body_limit(key, legend, notes))
+    canvas = _create_canvas(key, grid.height if grid else 0.0, legend, notes)
+    points.draw_points(canvas, grid, key.styles, spec.axis)
     return canvas.figure, rows
 
 
 def _draw_frames(key: FigureKey, spec: Lines, chart_rows: Sequence[ChartRow], notes: Sequence[str]) -> Figure:
     """Draw lines over numbers of frames, in a panel for each column that has numbers."""
-    frames = {name: count for part in key.parts for name, count in part.frames.items()}
-    all_panels = list(chart.build_frame_lines(chart_rows, frames))
+    all_panels = list(chart.build_frame_lines(chart_rows))
     panels = [(title, panel_lines) for title, panel_lines in all_panels if panel_lines]
     missing = [title for title, panel_lines in all_panels if not panel_lines] if panels else []
     missing += chart.list_lines_without_numbers(chart_rows)
@@ -199,12 +202,17 @@ def _iter_tick_notes(panels: Sequence[Panel]) -> Iterator[str]:
             yield f"Without any number{subject}: {', '.join(empty_ticks)}."
 
 
-def _iter_gap_notes(panel: Panel, chart_rows: Sequence[ChartRow]) -> Iterator[str]:
-    """Yield notes that explain the dash for a missing number, and name the columns without numbers."""
-    if any(tick not in numbers for tick in panel.ticks for numbers in panel.series.values()):
+def _iter_dash_notes(panels: Sequence[Panel], chart_rows: Sequence[ChartRow]) -> Iterator[str]:
+    """Yield a note that explains the dash for a missing number."""
+    if any(tick not in numbers for panel in panels for tick in panel.ticks for numbers in panel.series.values()):
         is_lost = any(number.state == "lost" for chart_row in chart_rows for _, number in chart_row.cells)
         loss = ", or lost in the paper's extracted text" if is_lost else ""
         yield f"–: not run here, and not published{loss}."
+
+
+def _iter_gap_notes(panel: Panel, chart_rows: Sequence[ChartRow]) -> Iterator[str]:
+    """Yield notes that explain the dash for a missing number, and name the columns without numbers."""
+    yield from _iter_dash_notes([panel], chart_rows)
     columns = chart.find_columns_without_numbers(chart_rows)
     for is_lost, reason in ((False, ""), (True, " (lost in the paper's extracted text)")):
         if names := [name for name, is_column_lost in columns.items() if is_column_lost == is_lost]:
@@ -222,8 +230,16 @@ def _collect_notes(builders: Sequence[TableBuilder], chart_rows: Sequence[ChartR
     return [*dict.fromkeys([*lines, *summarize_list(notes, 8, "{} more rows have notes; see their tables.")])]
 
 
-def _create_canvas(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Canvas:
+def _compute_body_limit(key: FigureKey, legend: LegendEntries, notes: Sequence[str]) -> float:
+    """Return the largest height of a figure's body."""
+    return compute_body_limit(key.width, key.spec.title, *_list_footer_notes(key, notes), legend)
+
+
+def _create_canvas(key: FigureKey, height: float, legend: LegendEntries, notes: Sequence[str]) -> Canvas:
     """Create the canvas of a figure, with its title, origin, notice, legend and notes."""
-    origin = f"{key.origin}. {key.notice}".strip()
-    lines = [*key.spec.notes, *filter(None, notes)]
-    return create_canvas(key.width, height, key.spec.title, origin, lines, legend)
+    return create_canvas(key.width, height, key.spec.title, *_list_footer_notes(key, notes), legend)
+
+
+def _list_footer_notes(key: FigureKey, notes: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the origin of a figure with the suite's notice, and the notes of the figure."""
+    return f"{key.origin}. {key.notice}".strip(), [*key.spec.notes, *filter(None, notes)]

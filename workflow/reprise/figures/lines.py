@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -17,13 +18,21 @@ from reprise.figures.canvas import (
 )
 from reprise.figures.chart import LineSeries, Panel, collect_numbers
 from reprise.figures.points import list_series
-from reprise.figures.series import LegendEntries, SeriesStyle, explain_hollow_markers, is_published, style_series
+from reprise.figures.series import (
+    LegendEntries,
+    SeriesStyle,
+    explain_hollow_markers,
+    get_variant,
+    is_published,
+    style_series,
+)
 from reprise.figures.styles import ModelStyle
 from reprise.tables.render.table import TableNumber
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.5, 2.1  # inches: smallest width of a panel, and its height
 AXIS_WIDTH = 0.45  # inches of the vertical axis with its labels
 TEXT_ONLY_POSITION = 0.5  # position of zero frames on a logarithmic axis
+COLUMNS_SPREAD, FRAMES_SPREAD = 0.36, 0.3  # distance of the marks at one tick, in ticks and in doublings of frames
 CHANCE_STYLE = {"color": FAINT_COLOUR, "linestyle": (0, (1, 1)), "linewidth": 1.0}
 
 
@@ -48,7 +57,9 @@ def _create_axes(canvas: Canvas, count: int, axis: str) -> list[Axes]:
 
 def build_legend(panels: Sequence[Panel], styles: Mapping[str, ModelStyle]) -> LegendEntries:
     """Return an entry for each series, and one for hollow markers."""
-    series_styles = style_series(list_series(panels), panels[0].models, styles) if panels else {}
+    series_styles = (
+        style_series(list_series(panels), panels[0].models, panels[0].frame_counts, styles) if panels else {}
+    )
     entries: LegendEntries = [
         (style.build_legend_symbol(has_line=True), label) for label, style in series_styles.items()
     ]
@@ -60,12 +71,11 @@ def draw_lines(canvas: Canvas, panels: Sequence[Panel], styles: Mapping[str, Mod
     if not panels:
         return
     axes_list = _create_axes(canvas, len(panels), axis)
-    series_styles = style_series(list_series(panels), panels[0].models, styles)
+    series_styles = style_series(list_series(panels), panels[0].models, panels[0].frame_counts, styles)
     panel_width = canvas.width / count_columns(len(panels), canvas.width, PANEL_WIDTH) - AXIS_WIDTH
     for axes, panel in zip(axes_list, panels, strict=True):
-        for index, (label, numbers) in enumerate(panel.series.items()):
-            # The series are shifted sideways, so that their intervals do not cover each other.
-            shift = 0.24 * (index / max(1, len(panel.series) - 1) - 0.5)
+        shifts = _list_shifts(len(panel.series), COLUMNS_SPREAD)
+        for (label, numbers), shift in zip(panel.series.items(), shifts, strict=True):
             points = {x + shift: numbers.get(tick, TableNumber(None)) for x, tick in enumerate(panel.ticks)}
             _draw_line(axes, points, series_styles[label])
         _label_ticks(axes, panel.ticks, panel_width)
@@ -82,8 +92,18 @@ def _label_ticks(axes: Axes, ticks: Sequence[str], width: float) -> None:
         axes.set_xticks(range(len(ticks)), [wrap_label(tick, 18) for tick in ticks], **slanted)
 
 
-def _draw_line(axes: Axes, numbers: Mapping[float, TableNumber], style: SeriesStyle) -> None:
-    """Draw numbers by position with their intervals, joined by a line that stops at a missing number."""
+def _list_shifts(count: int, spread: float) -> list[float]:
+    """Return how far the marks of each series are shifted sideways, so that their intervals do not cover each other."""
+    return [spread * (index - (count - 1) / 2) / max(1, count - 1) for index in range(count)]
+
+
+def _draw_line(
+    axes: Axes, numbers: Mapping[float, TableNumber], style: SeriesStyle, variants: Mapping[float, int] | None = None
+) -> None:
+    """Draw numbers by position with their intervals, joined by a line that stops at a missing number.
+
+    `variants` maps positions to the variants of their markers, if these differ from the line's.
+    """
     points = dict(sorted(numbers.items()))
     values = [math.nan if number.value is None else number.value for number in points.values()]
     axes.plot(list(points), values, **style.style_line())
@@ -92,7 +112,8 @@ def _draw_line(axes: Axes, numbers: Mapping[float, TableNumber], style: SeriesSt
             continue
         if number.interval:
             axes.plot([x, x], number.interval, color=style.model_style.colour, linewidth=0.8)
-        axes.plot([x], [number.value], zorder=3, **style.style_marker(is_published=is_published(number)))
+        marker = replace(style, variant=variants[x]) if variants else style
+        axes.plot([x], [number.value], zorder=3, **marker.style_marker(is_published=is_published(number)))
 
 
 # Lines over numbers of frames
@@ -103,7 +124,7 @@ def _style_frame_lines(
 ) -> dict[str, SeriesStyle]:
     """Return the style of each line of any panel, except chance."""
     lines = {line.label: line.model for _, panel_lines in panels for line in panel_lines if not line.is_chance}
-    return style_series(lines, {label: model for label, model in lines.items() if model}, styles)
+    return style_series(lines, {label: model for label, model in lines.items() if model}, {}, styles)
 
 
 def build_frames_legend(
@@ -129,22 +150,27 @@ def draw_frames(
     styles: Mapping[str, ModelStyle],
     axis: str,
 ) -> None:
-    """Draw lines over numbers of frames on a logarithmic axis, on which `0` is the text-only baseline."""
+    """Draw lines over numbers of frames on a logarithmic axis, on which `0` is the text-only baseline.
+
+    A single panel has no title.
+    """
     if not panels:
         return
     line_styles = _style_frame_lines(panels, styles)
     for axes, (title, lines) in zip(_create_axes(canvas, len(panels), axis), panels, strict=True):
-        for line in lines:
-            positions = {
-                x or TEXT_ONLY_POSITION: number for x, number in line.numbers.items() if number.value is not None
-            }
+        for line, shift in zip(lines, _list_shifts(len(lines), FRAMES_SPREAD), strict=True):
             if line.level:
-                style = CHANCE_STYLE if line.is_chance else line_styles[line.label].style_line()
-                axes.axhline(line.level.value or 0.0, **style)
+                level_style = CHANCE_STYLE if line.is_chance else line_styles[line.label].style_line()
+                axes.axhline(line.level.value or 0.0, **level_style)
             else:
-                _draw_line(axes, positions, line_styles[line.label])
+                numbers = {x: number for x, number in line.numbers.items() if number.value is not None}
+                positions = {x: (x or TEXT_ONLY_POSITION) * 2**shift for x in numbers}
+                style = line_styles[line.label]
+                # The fill of a mark shows its number of frames, as in other figures.
+                variants = {} if style.variant else {positions[x]: get_variant(x) for x in numbers}
+                _draw_line(axes, {positions[x]: number for x, number in numbers.items()}, style, variants)
         ticks = sorted({x for line in lines for x in line.numbers})
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY_POSITION for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])
         axes.minorticks_off()
-        axes.set(title=title, xlabel="frames")
+        axes.set(title=title if panels[1:] else "", xlabel="frames")

@@ -26,7 +26,7 @@ from reprise.figures.canvas import (
 )
 from reprise.figures.chart import ChartRow
 from reprise.figures.series import WITHOUT_MODEL, SeriesStyle
-from reprise.figures.styles import OUTCOME_COLOURS, ModelStyle
+from reprise.figures.styles import OUTCOME_COLOURS
 from reprise.tables.builder import TableBuilder
 
 STRICT, CLASSIC, WRONG, UNSCORED = "strict", "classic only", "wrong", "no score"
@@ -37,9 +37,11 @@ REGION_LABELS = {
     CLASSIC: "classic only: the right caption scores higher",
     WRONG: "wrong: the wrong caption scores at least as high",
 }
-PANEL_WIDTH, PANEL_HEAD, ROW_HEAD = 0.64, 0.48, 0.2  # inches: smallest width of a panel, and heights of titles
-AXIS_HEIGHT = 0.16  # inches of the horizontal axis' label below the last row
-AXIS_WIDTH = 0.35  # inches of the vertical axis with its label
+# Inches: width of a panel if there is enough height, smallest width for its title, and heights of the titles.
+PANEL_WIDTH, SMALLEST_PANEL_WIDTH, PANEL_HEAD, ROW_HEAD = 0.64, 0.35, 0.32, 0.22
+AXIS_WIDTH, AXIS_LABEL_HEIGHT, TICK_LABEL_HEIGHT = 0.35, 0.15, 0.08
+PANEL_GAP = 0.03  # half the distance of two panels in inches
+ASPECT = 0.9  # height of a panel / width of a panel with its margins
 # Columns of a point cloud: `across` is the score of the right caption, `up` that of the wrong one.
 POINT_COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
 SCATTER_SCHEMA = pl.Schema(
@@ -128,52 +130,64 @@ def iter_gap_notes(clouds: Sequence[PointCloud]) -> Iterator[str]:
                 yield f"No panel: {row}{'' if len(empty_clouds) == len(row_clouds) else f', {titles}'} ({reason})."
 
 
-def _group_by_row(clouds: Sequence[PointCloud]) -> dict[str, list[PointCloud]]:
-    return group_by_key(clouds, lambda cloud: cloud.row)
+@dataclass(frozen=True)
+class CloudGrid:
+    """A block of panels for each row, all with the same number of columns."""
+
+    clouds_by_row: Mapping[str, Sequence[PointCloud]]
+    columns: int
+    width: float
+    """width of the figure in inches"""
+
+    @property
+    def block_heights(self) -> list[float]:
+        """Return the height in inches of each block."""
+        panel_height = (self.width - AXIS_WIDTH) / self.columns * ASPECT + PANEL_HEAD
+        heights = [
+            math.ceil(len(clouds) / self.columns) * panel_height + ROW_HEAD for clouds in self.clouds_by_row.values()
+        ]
+        return [*heights[:-1], *(height + TICK_LABEL_HEIGHT for height in heights[-1:])]
+
+    @property
+    def height(self) -> float:
+        return sum(self.block_heights) + AXIS_LABEL_HEIGHT
 
 
-def _count_columns(clouds: Sequence[PointCloud], panels_per_row: int, width: float) -> int:
-    """Return the number of panels side by side, which is the same for all rows."""
-    most = max((len(row_clouds) for row_clouds in _group_by_row(clouds).values()), default=1)
-    return count_columns(most, width - AXIS_WIDTH, max(PANEL_WIDTH, (width - AXIS_WIDTH) / panels_per_row - 1e-9))
+def arrange(clouds: Sequence[PointCloud], panels_per_row: int, width: float, limit: float) -> CloudGrid:
+    """Arrange the panels; if they are higher than `limit`, panels are smaller and more of them stand side by side."""
+    clouds_by_row = group_by_key(clouds, lambda cloud: cloud.row)
+    most = max(map(len, clouds_by_row.values()), default=1)
+    panel_width = max(PANEL_WIDTH, (width - AXIS_WIDTH) / panels_per_row - 1e-9)
+    columns = count_columns(most, width - AXIS_WIDTH, panel_width)
+    largest_count = max(columns, min(most, int((width - AXIS_WIDTH) / SMALLEST_PANEL_WIDTH)))
+    row_counts = range(math.ceil(most / columns), math.ceil(most / largest_count) - 1, -1)
+    grids = [CloudGrid(clouds_by_row, math.ceil(most / rows), width) for rows in row_counts]
+    return next((grid for grid in grids if grid.height <= limit), grids[-1])
 
 
-def compute_row_heights(clouds: Sequence[PointCloud], panels_per_row: int, width: float) -> dict[str, float]:
-    """Return the height in inches of each row's block of panels."""
-    columns = _count_columns(clouds, panels_per_row, width)
-    panel_height = (width - AXIS_WIDTH) / columns * 0.86 + PANEL_HEAD
-    heights = {
-        row: math.ceil(len(row_clouds) / columns) * panel_height + ROW_HEAD
-        for row, row_clouds in _group_by_row(clouds).items()
-    }
-    return heights | {row: heights[row] + AXIS_HEIGHT for row in list(heights)[-1:]}
-
-
-def draw_scatter(
-    canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: int, style_by_row: Mapping[str, ModelStyle]
-) -> None:
+def draw_scatter(canvas: Canvas, grid: CloudGrid, style_by_row: Mapping[str, SeriesStyle]) -> None:
     """Draw a block of panels for each row; the title of a panel has the number of points in each region."""
-    height_by_row = compute_row_heights(clouds, panels_per_row, canvas.width)
-    if not height_by_row:
+    heights = grid.block_heights
+    if not heights:
         return
-    columns = _count_columns(clouds, panels_per_row, canvas.width)
-    height_ratios = list(height_by_row.values())
-    blocks = canvas.body.subfigures(len(height_by_row), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
-    for block, (row, row_clouds) in zip(blocks, _group_by_row(clouds).items(), strict=True):
-        symbol = SeriesStyle(style_by_row.get(row, WITHOUT_MODEL)).build_legend_symbol(has_line=False)
+    canvas.figure.get_layout_engine().set(w_pad=PANEL_GAP)
+    blocks = canvas.body.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for block, (row, clouds) in zip(blocks, grid.clouds_by_row.items(), strict=True):
+        symbol = style_by_row.get(row, SeriesStyle(WITHOUT_MODEL)).build_legend_symbol(has_line=False)
         bold = {"size": SMALL_SIZE + 1, "weight": "bold"}
         block.legend([symbol], [row], loc="outside upper center", prop=bold, borderaxespad=0.0, handletextpad=0.2)
-        grid = block.subplots(
-            math.ceil(len(row_clouds) / columns), columns, squeeze=False, sharex=True, sharey=True
-        ).flatten()
-        for axes, cloud in zip(grid, row_clouds, strict=False):
+        block_rows = math.ceil(len(clouds) / grid.columns)
+        all_axes = block.subplots(block_rows, grid.columns, squeeze=False, sharex=True, sharey=True).flatten()
+        for axes, cloud in zip(all_axes, clouds, strict=False):
             _draw_cloud(axes, cloud)
-        for index, axes in enumerate(grid):
-            if index >= len(row_clouds):
+        for index, axes in enumerate(all_axes):
+            if index >= len(clouds):
                 axes.set_visible(False)
-            axes.tick_params(axis="x", labelbottom=index + columns >= len(row_clouds))
-        block.supylabel("wrong caption", fontsize=SMALL_SIZE)
-    blocks[-1].supxlabel("score of the right caption", fontsize=SMALL_SIZE)
+            # The panels above the last row have the same scale.
+            axes.tick_params(axis="y", left=index % grid.columns == 0)
+            axes.tick_params(axis="x", labelbottom=block is blocks[-1] and index + grid.columns >= len(clouds))
+    canvas.body.supylabel("score of the wrong caption", fontsize=SMALL_SIZE)
+    canvas.body.supxlabel("score of the right caption", fontsize=SMALL_SIZE)
 
 
 def _draw_cloud(axes: Axes, cloud: PointCloud) -> None:

@@ -1,8 +1,8 @@
 """Style the series of a figure by their models, and build its legend."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -15,15 +15,20 @@ from reprise.tables.render.table import TableNumber
 LegendEntries = list[tuple[Artist, str]]
 """the symbol and the text of each entry of a legend"""
 WITHOUT_MODEL = ModelStyle(colour=FAINT_COLOUR, marker="|")  # chance, and rows of published numbers without a model
-# Fills and dashes of several series of one model, such as those with different numbers of frames.
-FILLS = ("full", "left", "top", "right", "bottom")
+# Fills and dashes of the variants of a model: of several frames, of one frame, of no frames, and of further series.
+FILLS = ("full", "left", "bottom", "right", "top")
+VARIANTS: Mapping[int | None, int] = {1: 1, 0: 2}  # number of frames -> variant; all other numbers have variant 0
+FIRST_FURTHER_VARIANT = 3
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
 PUBLISHED_LABEL = "hollow: published by the paper"
 
 
 @dataclass(frozen=True)
 class SeriesStyle:
-    """The colour and marker of a series' model, and the number of the series among those of this model."""
+    """The colour and marker of a series' model, and the variant of the model.
+
+    The variant of a number of frames is the same in all figures, so that one mark never has two meanings.
+    """
 
     model_style: ModelStyle
     variant: int = 0
@@ -48,16 +53,47 @@ class SeriesStyle:
         return Line2D([], [], **(self.style_marker() if has_marker else {}) | line)
 
 
-def style_series(
-    labels: Iterable[str], models: Mapping[str, str], styles: Mapping[str, ModelStyle]
+def get_variant(frame_count: int | None) -> int:
+    """Return the variant of a number of frames; None means that it differs between clips."""
+    return VARIANTS.get(frame_count, 0)
+
+
+def style_labels(
+    labels: Iterable[str],
+    models: Mapping[str, str],
+    frame_counts: Mapping[str, int | None],
+    styles: Mapping[str, ModelStyle],
 ) -> dict[str, SeriesStyle]:
-    """Return the style of each series by its label; `models` maps labels to models."""
-    counts: Counter[str | None] = Counter()
-    series_styles = {}
-    for label in labels:
-        model = models.get(label)
-        series_styles[label] = SeriesStyle(styles[model] if model else WITHOUT_MODEL, counts[model])
-        counts[model] += 1
+    """Return the style of the results that each label names.
+
+    Args:
+        labels: Labels of rows or columns.
+        models: Label -> its model, if it stands for one.
+        frame_counts: Label -> its number of frames.
+        styles: Model -> its style.
+    """
+    return {
+        label: SeriesStyle(
+            styles[models[label]] if label in models else WITHOUT_MODEL, get_variant(frame_counts.get(label))
+        )
+        for label in labels
+    }
+
+
+def style_series(
+    labels: Iterable[str],
+    models: Mapping[str, str],
+    frame_counts: Mapping[str, int | None],
+    styles: Mapping[str, ModelStyle],
+) -> dict[str, SeriesStyle]:
+    """Return the style of each series of a legend, which differs between the series of one model."""
+    used_variants: defaultdict[str | None, set[int]] = defaultdict(set)
+    series_styles = style_labels(labels, models, frame_counts, styles)
+    for label, style in series_styles.items():
+        used = used_variants[models.get(label)]
+        if style.variant in used:
+            series_styles[label] = replace(style, variant=max(FIRST_FURTHER_VARIANT, max(used) + 1))
+        used.add(series_styles[label].variant)
     return series_styles
 
 

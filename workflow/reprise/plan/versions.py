@@ -18,7 +18,7 @@ STAGE_VERSIONS = {
     "collected_table": 1,
     "data_statistics": 1,
     "clip_metadata": 3,
-    "figure": 2,
+    "figure": 3,
     "frames": 1,
     "health": 1,
     "import_answers": 1,

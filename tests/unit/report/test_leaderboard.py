@@ -204,7 +204,13 @@ def test_variants_of_a_model_have_names_of_their_own() -> None:
     rows = make_published_leaderboard().rows
     labels = [row.label for row in rows]
     assert len(labels) == len(set(labels))
-    assert {"GPT-4o", "GPT-4o (CoT)", "GPT-4o, 0 frames", "GPT-4o [1 frame]", "GPT-4o [text]"} <= set(labels)
+    variants = {label for label in labels if label.startswith("GPT-4o")}
+    assert variants == {"GPT-4o"} | {
+        f"GPT-4o, {setting}"
+        for setting in ("chain of thought", "text only", "1 frame", "16 frames", "1 frame per second")
+    }
+    (text_only,) = (row for row in rows if row.label == "GPT-4o, text only")
+    assert {"vinoground", "temporalbench", "mmbench_video"} == set(text_only.cells), "one row for one setting"
     (gpt_4o,) = (row for row in rows if row.label == "GPT-4o")
     assert gpt_4o.cells["vinoground"].value == 24.6
     assert {"velociti-subset", "vinoground", "temporalbench", "mmbench_video"} == set(gpt_4o.cells)
@@ -212,7 +218,7 @@ def test_variants_of_a_model_have_names_of_their_own() -> None:
 
 def test_only_the_main_row_of_a_model_has_its_style() -> None:
     styles = {row.label: row.style for row in make_published_leaderboard().rows}
-    assert styles["GPT-4o"] is not None and styles["GPT-4o (CoT)"] is None and styles["Humans"] is None
+    assert styles["GPT-4o"] is not None and styles["GPT-4o, chain of thought"] is None and styles["Humans"] is None
 
 
 def test_a_published_number_at_the_chance_of_its_protocol_is_marked() -> None:
@@ -222,7 +228,7 @@ def test_a_published_number_at_the_chance_of_its_protocol_is_marked() -> None:
         for row in make_published_leaderboard().rows
         if (cell := row.cells.get("vinoground")) and cell.is_above_chance is False
     }
-    assert marked["LanguageBind"] == pytest.approx(100 / 6) and marked["GPT-4o, 0 frames"] == 6.25
+    assert marked["LanguageBind"] == pytest.approx(100 / 6) and marked["GPT-4o, text only"] == 6.25
     assert "o3" not in marked
 
 

@@ -35,12 +35,15 @@ class ReportedRun(KeyPart):
 
     @property
     def title(self) -> str:
-        """Return protocol, sampling and judge in a reader's words; the judge without the remark in its label."""
+        """Return protocol, sampling and judge in a reader's words."""
         run = self.scored.run
-        judge = f"judged by {self.judge_label.partition(' (')[0] or self.judge}" if self.judge else ""
-        return ", ".join(
-            filter(None, (self.protocol_title or run.protocol, self.sampling_title or run.sampling, judge))
-        )
+        parts = self.protocol_title or run.protocol, self.sampling_title or run.sampling, self.judge_title
+        return ", ".join(filter(None, parts))
+
+    @property
+    def judge_title(self) -> str:
+        """Return the judge without the remark in its label; empty without a judge."""
+        return f"judged by {self.judge_label.partition(' (')[0] or self.judge}" if self.judge else ""
 
     @property
     def setting(self) -> str:
@@ -97,6 +100,8 @@ class ReportedBenchmark(KeyPart):
     redistribution: str = ""  # what the licence of its videos says about redistribution
     has_clips: bool  # whether its videos are processed here
     forms: dict[str, str] = Field({})  # protocol -> question form
+    protocol_titles: dict[str, str] = Field({})  # protocol -> its name for readers
+    sampling_titles: dict[str, str] = Field({})  # sampling of the main table's rows -> what a model sees
     items: dict[str, str] = Field({})  # protocol -> group of items that it queries, unless it queries all items
     sample_counts: dict[str, int] = Field({})  # protocol -> number of the release's samples in the headline
     max_rating: dict[str, int] = Field({})  # protocol with a judge -> the best rating

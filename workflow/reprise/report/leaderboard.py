@@ -118,7 +118,7 @@ def _add_columns(
         cells = []
         for subject, subject_entries in _group_by_subject(members).items():
             model_label = key.models[subject].label if subject in key.models else subject
-            for label, entry in name_entries(subject_entries, model_label):
+            for label, entry in name_entries(subject_entries, model_label, benchmark):
                 row_key = subject if entry is subject_entries[0] else f"{subject}/{label}"
                 row = rows.setdefault(row_key, _make_row(row_key, label, entry.model, key))
                 row.cells[name] = _make_cell(entry, sources, link)
@@ -164,7 +164,7 @@ def _make_cell(entry: Entry, sources: Sources, link: NumberLink) -> Cell:
         published=entry.published,
         run=scored.name,
         link=link(scored.name, row["metric"], row["group"]),
-        condition=f"{scored.run.protocol}, {scored.run.sampling}" if entry.needs_condition else "",
+        condition=entry.run.title if entry.needs_condition else "",
         samples=row["requested"],
         chance=chance,
         is_above_chance=is_above_chance(chance, row["low"], row["p_chance"]),

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.headline import find_chance
-from reprise.config.tables import Column, Row
+from reprise.config.tables import Column
+from reprise.media.ablations import NONE
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun
 from reprise.tables.builder import TableBuilder
 
@@ -42,11 +43,11 @@ class Entry(NamedTuple):
     name: str  # name of the paper's row, or label of the run
     model: str  # slug; empty for a row with published numbers only
     protocol: str
+    sampling: str
     is_subset: bool
     is_close: tuple[bool, bool]  # whether protocol and sampling are those of the headline
     run: ReportedRun | None = None
     published: float | None = None
-    variant: str = ""  # what tells a row of the paper from others of the same name, such as `32 frames`
     needs_condition: bool = False  # whether neither a table nor the headline implies protocol and sampling of the run
 
 
@@ -92,11 +93,11 @@ def _list_paper_entries(sources: Sources) -> Iterator[Entry]:
                 name=row.published or row.label,
                 model=row.model or "",
                 protocol=row.protocol or "",
+                sampling=row.sampling or "",
                 is_subset=sources.benchmark.items.get(row.protocol or "") == SUBSET,
                 is_close=_is_close(row.protocol, row.sampling, headline),
                 run=run,
                 published=number.value if number else None,
-                variant=_describe_variant(row),
             )
 
 
@@ -108,12 +109,6 @@ def _find_column(builder: TableBuilder, headline: Headline) -> Column | None:
         if column.group == headline.group and headline.metric in builder.spec.list_metrics(column)
     )
     return next(columns, None)
-
-
-def _describe_variant(row: Row) -> str:
-    """Return the frames of a row, such as `32 frames` or `1fps`, or else its sampling."""
-    frames = row.frames or row.sampling or ""
-    return f"{frames} {'frame' if frames == '1' else 'frames'}" if frames.isdigit() else frames
 
 
 def _is_close(protocol: str | None, sampling: str | None, headline: Headline) -> tuple[bool, bool]:
@@ -148,6 +143,7 @@ def _select_other_runs(
             name=run.label,
             model=run.scored.run.model,
             protocol=protocol,
+            sampling=sampling,
             is_subset=subject[1],
             is_close=_is_close(protocol, sampling, headline),
             run=run,
@@ -165,14 +161,36 @@ def _rank_run(run: ReportedRun, sources: Sources) -> tuple[bool, ...]:
     return (scored.name in sources.overview_runs, *is_close)
 
 
-def name_entries(entries: Sequence[Entry], label: str) -> Iterator[tuple[str, Entry]]:
-    """Yield the label of each entry of a model.
+def name_entries(entries: Sequence[Entry], label: str, benchmark: ReportedBenchmark) -> Iterator[tuple[str, Entry]]:
+    """Yield the name of each entry of a model.
 
-    The first entry has the label of the model. The others are variants, with the name of the paper's row.
+    The first entry has the label of the model. The others are variants, named by the settings that differ from the
+    first, such as `GPT-4o, text only`. If these settings have the same names, the name of the paper's row tells them
+    apart.
     """
-    first, *variants = entries
-    yield label, first
-    names = [entry.name for entry in entries]
-    for entry in variants:
-        is_ambiguous = names.count(entry.name) > 1 or entry.name == label
-        yield f"{entry.name}, {entry.variant}" if is_ambiguous else entry.name, entry
+    first = entries[0]
+    names: set[str] = set()
+    for entry in entries:
+        settings = _describe_differences(entry, first, benchmark)
+        sampling = benchmark.sampling_titles.get(entry.sampling, entry.sampling)
+        candidates = [", ".join([label, *settings]), entry.name, f"{entry.name}, {sampling}"]
+        name = next((candidate for candidate in candidates if candidate not in names), candidates[-1])
+        names.add(name)
+        yield name, entry
+
+
+def _describe_differences(entry: Entry, first: Entry, benchmark: ReportedBenchmark) -> Iterator[str]:
+    """Yield the settings in which two entries of a model differ, in a reader's words.
+
+    The protocol of a text-only run is left out, because it is often another one only as to images.
+    """
+    protocols, samplings = benchmark.protocol_titles, benchmark.sampling_titles
+    for name, first_name, titles in (
+        (entry.protocol, first.protocol, protocols), (entry.sampling, first.sampling, samplings)
+    ):  # fmt: skip
+        title = titles.get(name, name)
+        is_text_only_protocol = titles is protocols and entry.sampling == NONE
+        if title and title != titles.get(first_name, first_name) and not is_text_only_protocol:
+            yield title
+    if entry.run and entry.run.judge and (first.run is None or entry.run.judge != first.run.judge):
+        yield entry.run.judge_title

@@ -79,6 +79,11 @@ class ReportRules(RuleInputs):
             redistribution=config.suite.benchmarks[name].redistribution,
             has_clips=name in self._plan.data_benchmarks,
             forms={protocol: spec.form for protocol, spec in settings.protocols.items()},
+            protocol_titles=settings.protocol_titles,
+            sampling_titles={
+                sampling: describe_sampling(config.main.samplings[sampling])
+                for sampling in self._list_main_samplings(name)
+            },
             items={protocol: spec.items for protocol, spec in settings.protocols.items() if spec.items is not None},
             sample_counts={
                 protocol: int(count.headline_samples.number)
@@ -99,6 +104,14 @@ class ReportRules(RuleInputs):
             ),
             figures=tuple(figures.figures) if figures else (),
         )
+
+    def _list_main_samplings(self, name: str) -> list[str]:
+        """Return the samplings of the main table's rows."""
+        tables = self._plan.config.tables[name]
+        if tables.overview is None or tables.overview.table is None:
+            return []
+        rows = tables.tables[tables.overview.table].rows()
+        return sorted({row.sampling for row in rows if row.sampling})
 
     def _find_headline(self, name: str) -> Headline | None:
         """Return the headline of a benchmark: the last column of its overview, which has the strictest metric."""

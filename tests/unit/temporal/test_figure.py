@@ -68,6 +68,7 @@ def test_page_and_figure_have_the_same_marks(profile: TemporalProfile) -> None:
     page = render_profile(profile)
     matches = re.findall(r'class="tp-mark tp-(\w+)" style="left:([\d.]+)%"', page)
     kinds = ["lower", "lower", "lower", "equal", "planned"]
+    assert page.count("<h1") == 1 and "<h1>Temporal profile of Toy</h1>" in page
     assert [(kind, round(float(left))) for kind, left in matches] == list(zip(kinds, SCORES, strict=True))
     assert page.count("Not run in this suite: mismatched clip, first frame, last frame, first frame repeated") == 2, (
         "once below the panels and once below the table"

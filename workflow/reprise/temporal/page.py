@@ -44,8 +44,10 @@ def list_sentences(profile: TemporalProfile) -> list[str]:
 def render_profile(profile: TemporalProfile) -> str:
     """Return the HTML page of one model."""
     tables = [html.render_section(replace(table, notice="")) for table in build_tables(profile)]
-    content = f"<style>\n{CSS}</style>\n{render_fragment(profile)}{''.join(tables)}"
-    return html.render_page(f"Temporal profile of {profile.title}", content)
+    title = f"Temporal profile of {profile.title}"
+    fragment = render_fragment(profile, "Score per question")
+    content = f"<style>\n{CSS}</style>\n<h1>{escape(title)}</h1>\n{fragment}{''.join(tables)}"
+    return html.render_page(title, content)
 
 
 def render_profiles(profiles: Sequence[TemporalProfile]) -> str:

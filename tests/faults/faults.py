@@ -23,7 +23,7 @@ NEVER_DAMAGED = {"logs", "locks", "tmp"}  # Jobs do not read these files.
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
 STEP_FOLDERS = {"construction", "human_evaluation"}
 MIN_JOBS_UNDONE = 6
-FIX_COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # commands without placeholders
+FIX_COMMAND = re.compile(r"[Rr]un `reprise ([a-z -]+)`")  # commands without placeholders
 UPDATES: dict[str, Callable[[Reduced], None]] = {
     "another seed": lambda project: project.edit("config/models/pixels.yaml", "seed: 0", "seed: 1"),
     "another video": lambda project: make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3, "smptebars"),

@@ -314,7 +314,7 @@ def test_building_a_benchmark_from_your_clips(tmp_path: Path) -> None:
     assert line in printed_text(process)
     project.edit("my/events/events.csv", "blink", "yodel")
     process = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
-    assert "`python -m reprise runs` lists" in printed_text(process)
+    assert "`reprise runs` lists" in printed_text(process)
     output = project.call_reprise("runs", "--config", "suite=mine")
     assert "round 1 of writing velociti by toy-writer: " in output and "no words for yodel" in output
 

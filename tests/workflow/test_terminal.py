@@ -17,7 +17,7 @@ RUN = "velociti/entail/fps1/oracle"
         ("check toy-llava-ov --questions 8", "main memory:"),
         ("eval toy-llava-ov --dry-run", "1 job would run"),
         ("temporal toy-llava-ov --dry-run", "Models that would be queried"),
-        ("eval nowhere/to/find/a/model", "Error: eval: 'nowhere/to/find/a/model' is neither a folder"),
+        ("eval nowhere/to/find/a/model", "Error: eval: no folder 'nowhere/to/find/a/model'"),
         ("publish velociti/entail/fps1/no-such-model", "Error: no run 'velociti/entail/fps1/no-such-model'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Console command `reprise` (or `python -m reprise`), which imports the module of a command only to run it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -474,7 +475,7 @@ def check(
 
 def main() -> None:
     """Run the console command."""
-    run_command(app)
+    run_command(partial(app, prog_name="reprise"))
 
 
 if __name__ == "__main__":

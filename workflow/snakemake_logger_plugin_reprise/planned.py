@@ -64,8 +64,11 @@ class DryRunSummary:
         _ = [(job.resources, job.shellcmd) for job in job_by_rule.values()]
         self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if job.rule.name not in UNCOUNTED_RULES]
 
-    def format_text(self) -> str:
-        """Return the summary in lines of at most `MAX_CHARACTERS`; empty if no job would run."""
+    def format_text(self, *, has_details: bool) -> str:
+        """Return the summary in lines of at most `MAX_CHARACTERS`; empty if no job would run.
+
+        Details are the changes for which existing results are recomputed, and a hint.
+        """
         if not self._jobs:
             return ""
         reasons = {job.reason for job in self._jobs}
@@ -75,11 +78,13 @@ class DryRunSummary:
             f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{reason_text}:",
             *self._rule_lines(has_common_reason=bool(common_reason)),
             *self._model_lines(),
-            *self._cause_lines(),
         ]
-        footer = "Nothing was run (--dry-run). Add --logger-reprise-full for every job with its files and reason."
-        shortened = (line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 3]}..." for line in lines)
-        return "\n".join([*shortened, footer])
+        if has_details:
+            lines += [
+                *self._cause_lines(),
+                "Nothing was run (--dry-run). Add --logger-reprise-full for every job with its files and reason.",
+            ]
+        return "\n".join(line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 3]}..." for line in lines)
 
     def _rule_lines(self, *, has_common_reason: bool) -> Iterator[str]:
         """Yield one line per rule, in the order of the rules' last jobs."""

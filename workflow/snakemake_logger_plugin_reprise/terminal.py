@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple, TextIO
 
-from reprise.core.log import ERROR, STATUS_VARIABLE, find_last_error, read_last_progress, read_tail
+from reprise.core.log import ERROR, PREVIEW_VARIABLE, STATUS_VARIABLE, find_last_error, read_last_progress, read_tail
 from reprise.core.plain import sanitize, summarize_list
 from reprise.core.terminal import wrap_text
 from rich.console import Console
@@ -174,19 +174,20 @@ class Terminal:
             self._end_event.set()
             self._live.stop()
             if self._dry_run_summary and not self._has_error:
-                self._print(self._dry_run_summary.format_text())
+                self._print(self._dry_run_summary.format_text(has_details=PREVIEW_VARIABLE not in os.environ))
             elapsed, total = format_duration(time.monotonic() - self._start_time), self._planned_counts.total()
-            unfinished_count = total - self._finished_counts.total()
+            # With --quiet, Snakemake reports no finished jobs.
+            has_counts = Quietness.PROGRESS not in self._quiet
+            unfinished_count = total - self._finished_counts.total() if has_counts else 0
             if total and self._is_stopping:
                 self._print(
                     f"Stopped after {elapsed}: {self._format_counts()} done. Run the same command to continue.", "bold"
                 )
             elif total and (self._failed_by_id or unfinished_count):
                 unstarted_count = unfinished_count - len(self._failed_by_id)
-                self._print(
-                    f"Not finished after {elapsed}: {self._format_counts()}, {unstarted_count} not started.",
-                    "bold",
-                )
+                counts = f"{self._format_counts()}, {unstarted_count} not started"
+                counts = counts if has_counts else f"{len(self._failed_by_id)} of {total} jobs failed"
+                self._print(f"Not finished after {elapsed}: {counts}.", "bold")
                 messages = [f"  {message}" for _, message in self._failed_by_id.values()]
                 self._print("\n".join(summarize_list(messages, MAX_LISTED_FAILED, "  and {} more")))
                 self._print("Finished jobs are kept. Correct the cause, then run the same command again.")

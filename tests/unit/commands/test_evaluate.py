@@ -44,9 +44,9 @@ def fail_evaluation(options: EvaluationOptions) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (EvaluationOptions("empty"), "eval: 'empty' has no weights (*.safetensors). Found: config.json."),
+        (EvaluationOptions("empty"), "eval: 'empty' has no weights. Expected: *.safetensors, config.json and the files of the processor. Found: config.json."),
         (EvaluationOptions("empty/config.json"), "eval: 'empty/config.json' is a file. Name the folder of the checkpoint: empty"),
-        (EvaluationOptions("nowhere/to/find"), "eval: 'nowhere/to/find' is neither a folder nor a repository of the hub"),
+        (EvaluationOptions("nowhere/to/find"), "eval: no folder 'nowhere/to/find': 'nowhere' does not exist."),
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
         (EvaluationOptions("oracle", "velociti", "9"), "--frames: no sampling selects 9 frames by rule linspace, which velociti uses. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
@@ -56,6 +56,7 @@ def fail_evaluation(options: EvaluationOptions) -> str:
         (EvaluationOptions("empty", name="No Name"), "eval: 'No Name' is not a valid name. Allowed: lower-case letters,"),
         (EvaluationOptions("empty", name="oracle"), "config/models/oracle.yaml: belongs to another model (no weights). Choose another name with --name."),
         (EvaluationOptions("toy-lava-ov"), "Did you mean 'toy-llava-ov'?"),
+        (EvaluationOptions("nowhere"), "eval: 'nowhere' is neither a folder nor a repository of the hub"),
         (EvaluationOptions("resources/demo/checkpoints/llava-ov-lat"), "Did you mean 'resources/demo/checkpoints/llava-ov-late'?"),
         (EvaluationOptions("broken"), "eval: config/models/broken.yaml: line 2: not valid YAML"),
         (EvaluationOptions("resources/demo/checkpoints/llava-ov-late", name="broken"), "eval: config/models/broken.yaml: line 2: not valid YAML"),

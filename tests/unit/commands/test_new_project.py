@@ -25,7 +25,7 @@ PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
     ("plan --config suite=paper", "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these\ntables, so they only show published values.\n"),
     ("plan --config suite=construction", "more: --all lists them\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"show {TABLE}", "\nOracle                     –       –       –       –"),
-    ("show overview", "`python -m reprise why <run>` gives the reason; `snakemake results/tables/overview.md --cores <N>` computes them.\n"),
+    ("show overview", "`reprise why <run>` gives the reason; `snakemake results/tables/overview.md --cores <N>` computes them.\n"),
     (f"trace {TABLE} --row Oracle --column Ctrl", ", suite demo\nmetrics: results/demo/metrics/velociti/entail/fps1/oracle.parquet (missing)\n"),
     (f"trace {TABLE} --row Random --column Ctrl", "It has no run: it is the paper's number, or the chance level.\n"),
     (f"trace {TABLE} --row gpt-4o --column Ctrl --config suite=paper", "  strict in the paper: 63.3\nvelociti/entail.frames.subset/fps1/gpt-4o is not selected by `run:` of config/suites/paper.yaml.\n"),

@@ -75,7 +75,7 @@ MISTAKES = [
     (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' does not use: repo, dtype. Remove these settings."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (TOY, "checkpoint: ", "checkpoint: nowhere/", "checkpoint: no folder"),
-    (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
+    (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (ONEVISION, "gpus: 1", "gpus: 4\ngpus_per_copy: 3", "gpus_per_copy: 3 does not divide `gpus: 4`. Use 1, `gpus` itself, or another divisor of it."),
     (SIGLIP, "gpus: 1", "gpus: 2\ngpus_per_copy: 2", "gpus_per_copy: a model of adapter 'contrastive' uses one GPU. Use 1, or remove it."),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.log import STATUS_VARIABLE, Progress
+from reprise.core.log import PREVIEW_VARIABLE, STATUS_VARIABLE, Progress
 from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
 from snakemake.jobs import Reason
 from snakemake.settings.enums import Quietness
@@ -129,6 +129,19 @@ def test_stopped_runs_have_not_failed_and_quiet_runs_print_failures(quiet: Any, 
     assert expected or text == ""
 
 
+@pytest.mark.parametrize("has_failure", [False, True])
+def test_a_quiet_run_is_complete_unless_a_job_fails(has_failure: bool) -> None:
+    """Snakemake reports neither started nor finished jobs, but it reports failed ones."""
+    run = FakeRun(quiet=(Quietness.PROGRESS, Quietness.RULES))
+    run.count()
+    if has_failure:
+        run.start(1, "infer")
+        run.fail(1, "cause")
+    text = run.end()
+    assert ("Not finished after 0 s: 1 of 3 jobs failed." in text) == has_failure
+    assert has_failure or text == ""
+
+
 def test_a_file_gets_plain_lines_and_a_terminal_gets_a_temporary_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +203,12 @@ def print_dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
     graph = {"toposorted": lambda: [[job] for job in all_jobs], "needrun": lambda job: job.rule.name != "made"}
     run.terminal._dry_run_summary = DryRunSummary(SimpleNamespace(**graph, reason=lambda job: job.reason))
     return run.end().splitlines()
+
+
+def test_a_dry_run_before_a_run_lists_only_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PREVIEW_VARIABLE, "1")
+    lines = print_dry_run(("infer", "results/demo/x", "velociti", "toy"))
+    assert lines[0] == "1 job would run (changed input):" and lines[-1] == "     1  toy: velociti 1"
 
 
 def test_a_dry_run_fits_on_a_screen() -> None:

@@ -201,7 +201,7 @@ def list_release_files(folder: Path, release: dict[str, str], **options: Any) ->
 @pytest.mark.parametrize(("release", "message"), [
     ({"kind": "folder", "path": "nowhere"}, "release of velociti: no folder 'nowhere'"),
     ({"kind": "folder", "path": "tests/unit/stages"}, r"no file matches \*\.csv, sets/\*\.csv\. Found: .*test_infer\.py"),
-    ({"kind": "huggingface", "repo": "a/b", "revision": "unpinned"}, "a/b is 'unpinned'. Run `python -m reprise pin`"),
+    ({"kind": "huggingface", "repo": "a/b", "revision": "unpinned"}, "a/b is 'unpinned'. Run `reprise pin`"),
 ])  # fmt: skip
 def test_an_unavailable_release_is_reported(tmp_path: Path, release: dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -273,7 +273,7 @@ def test_too_many_failed_answers_stop_the_table(build: Build) -> None:
     text = str(caught.value)
     assert "the 10.0 % that failed_share_max of suite 's' allows" in text
     assert text.count(f"{RUN}: 2 of 10 answers (2 timeout, such as: 30 s)") == 1
-    assert f"{RUN}/j: 2 of 10 replies" in text and "python -m reprise why <run>" in text
+    assert f"{RUN}/j: 2 of 10 replies" in text and "reprise why <run>" in text
 
 
 def test_a_bad_published_value_is_named_by_line(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_
     if remaining_clips and not any(clip in metadata_by_clip for clip in remaining_clips):
         raise UserError(
             f"construction of temporalbench: none of its {len(remaining_clips)} clips has an available video, for "
-            f"example '{remaining_clips[0]}'. `python -m reprise missing` lists the reasons; correct `route:` or the "
+            f"example '{remaining_clips[0]}'. `reprise missing` lists the reasons; correct `route:` or the "
             "file names."
         )
     measurements_by_clip = {
@@ -153,7 +153,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_
     rows = [row | measurements_by_clip.get(row["clip"], {}) for row in rows]
     max_transitions = settings.transitions
     clip_filters: dict[str, RowFilter] = {
-        "not_available": lambda row: "" if row["clip"] in metadata_by_clip else "see `python -m reprise missing`",
+        "not_available": lambda row: "" if row["clip"] in metadata_by_clip else "see `reprise missing`",
         "static": lambda row: (
             f"optical flow of {row['motion']:.3f} %" if metadata_by_clip[row["clip"]]["is_static"] else ""
         ),

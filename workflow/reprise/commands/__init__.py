@@ -1,4 +1,4 @@
-"""Commands of `reprise <command>` or `python -m reprise <command>`, in addition to Snakemake's own."""
+"""Commands of `reprise <command>`, in addition to Snakemake's own."""
 
 import typer
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reprise.commands.output import write_lines
 from reprise.commands.shared import find_model_file, list_inference_inputs, load_clip_requests, load_plan
+from reprise.commands.weights_folder import is_path, no_folder_error
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.log import log
@@ -52,6 +53,8 @@ def check_model(source: str, questions: int, suite: str | None, benchmarks: str 
     """
     plan = load_plan(suite, benchmarks)
     slug = find_model_file(plan.config.models, source) or source
+    if slug not in plan.config.models and is_path(source) and not locate(source).exists():
+        raise no_folder_error("check", source)
     if slug not in plan.config.models and (locate(source).is_dir() or "/" in source):
         raise UserError(
             f"check: '{source}' has no file in config/models/ yet. `reprise eval {source}` writes it, and checks the "

@@ -202,9 +202,7 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
                 metric, (first_run.name, first_run.outcomes[metric]), (second_run.name, second_run.outcomes[metric])
             )
         )
-    write_lines(
-        ["", "p: sign flips over videos. A sample: python -m reprise item <run> <sample>, in the clone of the run"]
-    )
+    write_lines(["", "p: sign flips over videos. A sample: reprise item <run> <sample>, in the clone of the run"])
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from typer import Exit
+
 from reprise.benchmarks.headline import find_chance
 from reprise.commands.check import RefusedModelError, is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
@@ -20,6 +23,7 @@ from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
 from reprise.commands.shared import confirm, is_checkpoint_of, list_inference_inputs, list_suite_options, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
+from reprise.commands.weights_folder import check_weights, is_path, no_folder_error, suggest_neighbour
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
 from reprise.config.model import Model
@@ -27,7 +31,7 @@ from reprise.config.suite import OverviewLine
 from reprise.config.suite_checks import TERMS
 from reprise.core.errors import UserError, reject_unknown, suggest_name
 from reprise.core.files import require_free_space, require_write_permission, write_text
-from reprise.core.log import log
+from reprise.core.log import PREVIEW_VARIABLE, log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, locate, overview_file, settings_name, temporal_file
 from reprise.core.version import VERSION
@@ -141,7 +145,7 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         plan.config.require_model(slug, command)
     model_file, suite_file = Path(f"config/models/{slug}.yaml"), Path(plan.config.suite_file)
 
-    def run_snakemake(*arguments: str) -> None:
+    def run_snakemake(*arguments: str, is_preview: bool = False) -> None:
         """Run Snakemake for the suite with the GPUs of the model; `plan` is the latest one when it is called."""
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
@@ -150,7 +154,8 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         snakefile = [] if is_discoverable else ["--snakefile", str(WORKFLOW / "Snakefile")]
         settings = [f"{name}={value}" for name, value in (("suite", suite), ("benchmarks", selection)) if value]
         config = ["--config", *settings] if settings else []
-        _run_module(command, "snakemake", *snakefile, *arguments, "--cores", options.cores, *resources, *config)
+        words = [*snakefile, *arguments, "--cores", options.cores, *resources, *config]
+        _run_module(command, "snakemake", *words, environment={PREVIEW_VARIABLE: "1"} if is_preview else None)
 
     with restore_unless_kept([model_file, suite_file]) as keep_files:
         copy_to_working_folder(plan.config.suite_file)
@@ -173,9 +178,9 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         write_lines([f"Configuration: {model_file}, and its entries in {suite_file}. Runs:"])
         run_names = [run.name for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])]
         write_lines(f"  {name}" for name in run_names)
-        run_snakemake("--dry-run", *options.list_targets(plan, slug))
+        run_snakemake("--dry-run", *options.list_targets(plan, slug), is_preview=True)
         if options.dry_run:
-            write_lines(["The configuration files are unchanged (--dry-run)."])
+            write_lines(["Nothing was run, and the configuration files are unchanged (--dry-run)."])
             return
         if not options.yes and not sys.stdin.isatty():
             raise UserError(f"{command}: add --yes to run this; without a terminal it cannot be confirmed.")
@@ -211,14 +216,15 @@ def _require_other_servers(plan: Plan, slug: str, suite_file: Path) -> None:
             ) from None
 
 
-def _run_module(command: str, name: str, *arguments: str) -> None:
+def _run_module(command: str, name: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
     """Run a module in a subprocess, whose end releases its memory and GPUs.
 
     Raises:
-        UserError: The module fails.
+        Exit: The module fails.
     """
     sys.stdout.flush()
-    process = subprocess.Popen([sys.executable, "-c", RUN_QUIETLY, name, *arguments])
+    words = [sys.executable, "-c", RUN_QUIETLY, name, *arguments]
+    process = subprocess.Popen(words, env=os.environ | (environment or {}))
     try:
         code = process.wait()
     except KeyboardInterrupt:
@@ -229,11 +235,14 @@ def _run_module(command: str, name: str, *arguments: str) -> None:
             process.send_signal(signal.SIGINT)
             process.wait()
         raise
-    if code == RefusedModelError.exit_code and name == "reprise":
-        raise UserError(f"{command}: the check refuses the model, see above. --no-check runs it without the check.")
-    if code:
-        program = "the check" if name == "reprise" else name
-        raise UserError(f"{command}: {program} failed, see above. After the correction, the same command resumes.")
+    if code:  # The module has printed its error.
+        is_refused = code == RefusedModelError.exit_code and name == "reprise"
+        log.warning(
+            f"reprise {command} --no-check runs it without the check."
+            if is_refused
+            else f"reprise {command}: after a correction, the same command continues."
+        )
+        raise Exit(1)
 
 
 def _show_results(
@@ -466,6 +475,8 @@ def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, mod
     if source not in (slug, model.repo) and not is_same:
         location = model.checkpoint or model.repo or model.settings.get("url") or "no weights"
         raise UserError(f"{file}: belongs to another model ({location}). Choose another name with --name.")
+    if model.checkpoint and not model.files:
+        check_weights(options.command, model.checkpoint)
     if options.engine not in (None, _get_engine(model)):
         raise UserError(
             f"{file}: its engine is not {options.engine}. Leave --engine out, or name the model's repository or "
@@ -492,10 +503,11 @@ def _get_engine(model: Model) -> str:
 
 def _suggest_model(source: str, models: Mapping[str, Model]) -> str:
     """Return ` Did you mean 'x'?` with the closest model, repository or neighbouring folder; empty if none is close."""
+    path = Path(source)
+    if len(path.parts) > 1 and locate(path.parent).is_dir():
+        return suggest_neighbour(path)
     repositories = {model.repo for model in models.values() if model.repo}
-    parent = Path(source).parent
-    folders = {str(path) for path in parent.iterdir() if path.is_dir()} if parent.is_dir() else set()
-    return suggest_name(source, [*models, *sorted(repositories | folders)])
+    return suggest_name(source, [*models, *sorted(repositories)]) or suggest_neighbour(path)
 
 
 def _describe_model(
@@ -509,9 +521,9 @@ def _describe_model(
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
         location = {"checkpoint": str(Path(source))}
-        if not any(fnmatch(name, WEIGHT_PATTERN) for name in sizes):
-            names = ", ".join(sorted(sizes)) or "nothing"
-            raise UserError(f"{options.command}: '{source}' has no weights ({WEIGHT_PATTERN}). Found: {names}.")
+        check_weights(options.command, source)
+    elif is_path(source):
+        raise no_folder_error(options.command, source)
     elif re.fullmatch(r"[\w.-]+/[\w.-]+", source):
         try:
             revision = resolve_commit(source, "model", file)

@@ -72,7 +72,7 @@ class ItemView:
             yield f"  {self._outcome_name(row):<7} {sanitize_line(request_id)}  {details}".rstrip()
         if wrong_rows[MAX_LISTED:]:
             yield f"  and {len(wrong_rows) - MAX_LISTED} more, in {self._results.verdicts(self._run, extractor)}"
-        yield f"Details of an item: python -m reprise item {self._run.name} <item>"
+        yield f"Details of an item: reprise item {self._run.name} <item>"
 
     def format_details(self, query: str) -> Iterator[str]:
         """Yield an item with its clip, requests, answers and verdicts; the query is the id of an item or a request."""
@@ -82,7 +82,7 @@ class ItemView:
         if requests.is_empty():
             raise UserError(
                 f"{run.name}: no item '{item_id}'.{describe_choices(item_id, item_ids)} "
-                f"`python -m reprise item {run.name}` lists the wrong answers."
+                f"`reprise item {run.name}` lists the wrong answers."
             )
         item = read_table(self._results.items(run.benchmark), ITEMS).filter(item_id=item_id).row(0, named=True)
         yield f"Item {sanitize_line(item_id)} of {run.name}"

@@ -10,6 +10,7 @@ from reprise.benchmarks.annotations import group_by_key
 from reprise.commands.numbers import format_bytes, format_duration, format_known_sum
 from reprise.commands.pending import JobEstimate
 from reprise.commands.shared import find_model_file
+from reprise.commands.weights_folder import is_below_local_folder
 from reprise.config.benchmark import ReleasedData
 from reprise.config.model import Model
 from reprise.core.paths import Run, locate
@@ -70,8 +71,9 @@ def find_named_model(plan: Plan, target: str) -> NamedModel | None:
     folder = locate(target)
     if folder.is_dir() and any(folder.glob(WEIGHT_PATTERN)):
         return NamedModel(folder.name, size_of_folder(folder))
-    owner = target.partition("/")[0]
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", target) and owner not in plan.config.benchmarks:
+    owner, _, name = target.partition("/")
+    is_table = owner in plan.config.benchmarks or name in {table for _, table, _ in plan.list_tables()}
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", target) and not is_table and not is_below_local_folder(target):
         return NamedModel(target, size_from_name(target))
     return None
 

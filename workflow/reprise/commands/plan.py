@@ -19,8 +19,9 @@ from reprise.commands.pending import JobEstimate, JobEstimator
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.commands.show import match_tables
 from reprise.commands.totals import describe_costs, format_disk_space, format_totals
+from reprise.commands.weights_folder import check_weights, is_below_local_folder, no_folder_error
 from reprise.core.errors import UserError, reject_unknown
-from reprise.core.paths import RESULTS, ScoredRun
+from reprise.core.paths import RESULTS, ScoredRun, locate
 from reprise.core.plain import sanitize
 from reprise.models.local.device_memory import compute_max_reserve
 from reprise.plan.costs import EstimateSource, measure_weights
@@ -125,12 +126,16 @@ def _match_scored_runs(plan: Plan, target: str) -> Iterable[ScoredRun]:
         return chain.from_iterable(plan.table_scored_runs(*table) for table in tables)
     runs = [run.name for run in plan.runs()]
     matching_runs = match_names(target, runs)
+    if not matching_runs and locate(target).is_dir():
+        check_weights("plan", target)
+    if not matching_runs and "/" in target and is_below_local_folder(target):
+        raise no_folder_error("plan", target)
     if not matching_runs:
         table_names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.list_tables()]
         raise UserError(
             f"no table or run '{target}' in suite '{plan.config.name}'."
             f"{suggest_closest(target, [*table_names, *runs, *plan.config.models])} Its tables: "
-            f"{format_list(table_names)}; `python -m reprise runs` lists its runs."
+            f"{format_list(table_names)}; `reprise runs` lists its runs."
         )
     return [scored for scored in plan.scored_runs() if scored.run.name in matching_runs]
 

@@ -63,7 +63,7 @@ def list_runs(suite: str | None) -> None:
     else:
         write_lines(["Its `run:` selects no model of its tables, so they only show published values."])
     if counts["done"] < len(states):
-        write_lines(["", "Why a run is not done: python -m reprise why <run>"])
+        write_lines(["", "Why a run is not done: reprise why <run>"])
     for failures in find_failed_answers(plan):
         if failures.job.title:  # The job belongs to a side package, not to one of the runs above.
             shares = format_share(failures.failed_rows.height, failures.answer_count)

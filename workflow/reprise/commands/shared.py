@@ -29,7 +29,7 @@ from reprise.stages.clip_requests import gather_clip_requests
 MAX_LISTED = 3  # Failures of a reason that are listed without `--all`.
 # Reason of a failed source, clip or answer -> its meaning.
 REASON_MEANINGS = STATUSES | FAILURE_REASONS | TRANSIENT | PERMANENT
-RETRY_HINT = "To retry other failures: python -m reprise retry <run or reason>"
+RETRY_HINT = "To retry other failures: reprise retry <run or reason>"
 
 
 # A working directory has one of these. Other projects may have folders `config` and `results`, too.

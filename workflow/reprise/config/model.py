@@ -160,7 +160,7 @@ class Model(Settings):
         if self.has_weights and (self.checkpoint is None) == (self.repo is None):
             raise setting_error("set either checkpoint (a local folder) or repo (a hub id), not both.")
         if self.repo is not None and self.revision is None:
-            raise setting_error("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
+            raise setting_error("revision: missing; write `unpinned` and run `reprise pin` to resolve it.")
         return self
 
     @property

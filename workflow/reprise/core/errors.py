@@ -18,7 +18,7 @@ from reprise.core.log import log_to_stderr
 from reprise.core.plain import sanitize
 from reprise.core.terminal import get_width, wrap_text
 
-DISK_SPACE_REMEDY = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
+DISK_SPACE_REMEDY = "make room (reprise store --prune) or set `store:` to a larger disk"
 PERMISSION_REMEDY = "let this user read and write there"
 OPEN_FILES_REMEDY = "raise the limit of open files (ulimit -n)"
 MEMORY_REMEDY = "give the job more memory, or run fewer jobs at once (--cores)"

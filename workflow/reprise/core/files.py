@@ -62,7 +62,7 @@ def require_free_space(folder: Path) -> None:
     if free_mb < MIN_FREE_MB:
         raise UserError(
             f"{folder.absolute()}: the disk has {free_mb:.1f} MB left, at least {MIN_FREE_MB} MB are needed. Nothing "
-            "was changed. Make room (python -m reprise store --prune)."
+            "was changed. Make room (reprise store --prune)."
         )
 
 

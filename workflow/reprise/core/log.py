@@ -63,6 +63,8 @@ class Progress(NamedTuple):
 # A program that shows the status of a run itself sets this environment variable. The terminal output then writes each
 # status as a line that begins with a carriage return.
 STATUS_VARIABLE = "REPRISE_STATUS_LINES"
+# A program that runs the jobs after a dry run sets this environment variable. The dry run then lists only the jobs.
+PREVIEW_VARIABLE = "REPRISE_PREVIEW"
 
 # Pattern of the text of a `Progress`.
 PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)

@@ -229,7 +229,7 @@ class Store:
         if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE_FILE_BYTES:
             log.info(
                 f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
-                "recorded yet; `python -m reprise check` records it"
+                "recorded yet; `reprise check` records it"
             )
         return digests[cache_key] if cache_key in digests else self.compute_digest(path)
 
@@ -384,7 +384,7 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
                 if skip_damaged:
                     continue
                 raise UserError(
-                    f"{path}: line {number} is damaged: {error}. Run `python -m reprise store --repair`, which drops "
+                    f"{path}: line {number} is damaged: {error}. Run `reprise store --repair`, which drops "
                     "damaged lines (their requests are sent again), then the same command again."
                 ) from error
 

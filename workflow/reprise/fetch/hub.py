@@ -134,7 +134,7 @@ def create_hub_fetcher(settings: Huggingface, store: Store) -> Fetcher:
     """Return the fetcher of members of a repository's archives, or of single files if `files` is empty."""
     if settings.revision == "unpinned":
         raise UserError(
-            f"route.revision: {settings.repo} is 'unpinned'. Run `python -m reprise pin` with network access first, or "
+            f"route.revision: {settings.repo} is 'unpinned'. Run `reprise pin` with network access first, or "
             "use a folder or an archive on this machine as the route."
         )
     repository = _Repository(settings, store)

@@ -136,5 +136,5 @@ def summarize_failures(failed_answers: list[FailedAnswers]) -> str:
     return (
         f"Failed answers: {count_by_reason.total()} ({count_texts}), in {len(failed_answers)} of the runs. "
         f"The next run of snakemake that needs them requests {retry_count} of them again. "
-        "`python -m reprise runs` lists the runs, `python -m reprise why <run>` the reasons."
+        "`reprise runs` lists the runs, `reprise why <run>` the reasons."
     )

@@ -367,7 +367,7 @@ class Plan:
             )
         raise UserError(
             f"no run '{name}' in {suite}.{suggest_closest(name, [*runs, *skipped_runs])} A run is named {RUN_NAME}, "
-            "or by enough of these parts to be unique; `python -m reprise runs` lists the runs."
+            "or by enough of these parts to be unique; `reprise runs` lists the runs."
         )
 
     def explain_skipped_run(self, run: Run) -> str:

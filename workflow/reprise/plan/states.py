@@ -41,7 +41,7 @@ def summarize_outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     counts_by_run = [AnswerCounts(), *(count_answers(plan.results, scored) for scored in completed_runs)]
     total, failed, unparsed, missing = map(sum, zip(*counts_by_run, strict=True))
     if total or missing:
-        advice = " (details: python -m reprise runs)" if failed or missing else ""
+        advice = " (details: reprise runs)" if failed or missing else ""
         yield f"{total} answers: {failed} failed, {unparsed} unparsed; {missing} requests without a clip{advice}"
     for package in plan.packages.values():
         yield from package.summarize_outcome(targets)

@@ -83,7 +83,7 @@ TEMPORAL_FORMATS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
 TABLE_TARGET = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")
 # Name or folder of an optional result -> the message for a suite that does not produce it.
 OPTIONAL_RESULTS = {
-    OVERVIEW: "It has no overview. List models in `overview:` of {file}; `python -m reprise eval` adds one.",
+    OVERVIEW: "It has no overview. List models in `overview:` of {file}; `reprise eval` adds one.",
     JUDGES: "No two judges rate the same run. List two in `judges:` and in `run:` of {file}, or import ratings.",
     REPRODUCTION: "It shows no published values (`show_published: false` in {file}) to compare with.",
     TEMPORAL.name: "It has no temporal profiles. List models of its overview in `temporal:` of {file}; "
@@ -278,7 +278,7 @@ def warn_about_models(plan: Plan, targets: Sequence[str]) -> None:
         descriptions.append(f"data of {', '.join(unpinned_benchmarks)}")
     if descriptions:
         log.warning(
-            f"Unpinned: {'; '.join(descriptions)}. A dry run accepts them, but a run fails. Run `python -m reprise "
+            f"Unpinned: {'; '.join(descriptions)}. A dry run accepts them, but a run fails. Run `reprise "
             "pin` with network access first; it writes their commits into config/."
         )
     for warning in find_retired_models(plan, scored_runs):

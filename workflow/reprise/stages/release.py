@@ -62,7 +62,7 @@ def _fetch_from_hub(benchmark: str, release: ReleaseHub, patterns: Sequence[str]
     repo, revision = release.repo, release.revision
     if revision == "unpinned":
         raise UserError(
-            f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
+            f"release of {benchmark}: {repo} is 'unpinned'. Run `reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
     from reprise.fetch.hub import fetch_snapshot  # Only releases on the hub need its client.

@@ -63,7 +63,7 @@ def fetch_shard(
         if estimated_bytes > free_bytes:
             raise UserError(
                 f"store '{store.root}': about {estimated_bytes / 1e9:.2f} GB needed for {len(pending_ids)} sources of "
-                f"this shard, {free_bytes / 1e9:.2f} GB free. Free space (python -m reprise store --prune), or set "
+                f"this shard, {free_bytes / 1e9:.2f} GB free. Free space (reprise store --prune), or set "
                 "`store:` to a larger disk."
             )
     rows = []

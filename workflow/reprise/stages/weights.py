@@ -27,7 +27,7 @@ def main(
     if revision == "unpinned":
         raise UserError(
             f"config/models/{model}.yaml: revision: 'unpinned' does not determine which weights to fetch. "
-            f"Run `python -m reprise pin {model}` with network access first."
+            f"Run `reprise pin {model}` with network access first."
         )
     folder = get_snapshot_folder(repo, revision, store)
     fetch_snapshot(f"config/models/{model}.yaml", "model", repo, revision, folder, patterns)

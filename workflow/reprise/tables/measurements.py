@@ -76,6 +76,6 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
             f"{format_percentage(100 * key.failed_share_max, 1)} that failed_share_max of suite '{key.suite}' allows.\n"
             + "".join(f"Also {line}.\n" for line in others)
-            + "`python -m reprise why <run>` lists the requests that the next run of snakemake sends again. "
-            "`python -m reprise retry <run or reason>` marks the others to be sent again."
+            + "`reprise why <run>` lists the requests that the next run of snakemake sends again. "
+            "`reprise retry <run or reason>` marks the others to be sent again."
         )

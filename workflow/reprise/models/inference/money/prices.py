@@ -159,7 +159,7 @@ class Ledger:
                 kind, reservation_id, usd, tokens, *_ = cast(list[Any], parse_line(line))
             except ValueError as error:
                 raise UserError(
-                    f"{self.path}: a line is damaged: {error}. Run `python -m reprise store --repair`, which drops "
+                    f"{self.path}: a line is damaged: {error}. Run `reprise store --repair`, which drops "
                     "damaged lines; their amounts then no longer count as spent. Then run the same command again."
                 ) from error
             cost = RequestCost(usd, tokens)

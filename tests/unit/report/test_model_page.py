@@ -34,7 +34,7 @@ def test_the_runs_behind_the_leaderboard_come_first() -> None:
 def test_a_variant_is_named_and_is_no_score_of_the_model() -> None:
     leaderboard = make_leaderboard((make_run("late"), 1.0), (make_run("early"), 2.0))
     early, late = sorted(leaderboard.rows, key=lambda row: row.key)
-    late.key, late.label, late.model = "early/CoT", "Early (CoT)", "early"
+    late.key, late.label, late.model, late.is_variant = "early/CoT", "Early (CoT)", "early", True
     assert describe_places(leaderboard)[make_run("late")] == "in the leaderboard as Early (CoT)"
     assert [score.cell.run for score in list_scores(leaderboard, "early")] == [make_run("early")]
     assert early.key == "early"

@@ -4,23 +4,24 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from reprise.report.keys import ReportedRun
-from reprise.report.leaderboard import Cell, Leaderboard, LeaderboardColumn
+from reprise.report.leaderboard import Cell, Leaderboard, LeaderboardColumn, LeaderboardRow
 
 
 class LeadingScore(NamedTuple):
     """The number of a model in a column of the leaderboard, which one of its runs measured."""
 
+    row: LeaderboardRow
     column: LeaderboardColumn
     cell: Cell
 
 
 def list_scores(leaderboard: Leaderboard, model: str) -> list[LeadingScore]:
     """Return the measured numbers in the model's row of the leaderboard; rows of its variants do not count."""
-    cells = next((row.cells for row in leaderboard.rows if row.key == model), {})
     return [
-        LeadingScore(column, cells[column.name])
+        LeadingScore(row, column, row.cells[column.name])
+        for row in leaderboard.rows
         for column in leaderboard.columns
-        if column.name in cells and cells[column.name].run
+        if row.key == model and column.name in row.cells and row.cells[column.name].run
     ]
 
 
@@ -31,8 +32,8 @@ def describe_places(leaderboard: Leaderboard) -> dict[str, str]:
         for column in leaderboard.columns
     }
     places: dict[str, str] = {}
-    for row in sorted(leaderboard.rows, key=lambda row: row.key != row.model):
-        variant = "" if row.key == row.model else f" as {row.label}"
+    for row in sorted(leaderboard.rows, key=lambda row: row.is_variant):
+        variant = f" as {row.label}" if row.is_variant else ""
         for column, title in title_by_column.items():
             if column in row.cells and (run := row.cells[column].run):
                 places.setdefault(run, f"{title}{variant}")

@@ -9,7 +9,7 @@ from tests.unit.rows import verdict_row
 
 
 def make_summary(requested: int, failed: int = 0, unparsed: int = 0, missing: int = 0) -> RunSummary:
-    return RunSummary(requested, failed, unparsed, missing, 0, requested, [], frozenset(), frozenset())
+    return RunSummary(requested, failed, unparsed, missing, 0, requested, [], frozenset(), frozenset(), {})
 
 
 def test_outcomes_have_denominators_and_baselines_are_counted_separately() -> None:

@@ -57,7 +57,7 @@ def make_leaderboard(
         for run, value in numbers
     }
     assert benchmark.headline is not None
-    sources = Sources(benchmark, benchmark.headline, None, frozenset({make_run("late")}), rows, None)
+    sources = Sources(benchmark, benchmark.headline, None, frozenset({make_run("late")}), rows, "videos", None)
     return build_leaderboard(key, [sources], lambda run, metric, group: f"{run}?{metric}", leads or {})
 
 
@@ -78,7 +78,7 @@ def test_a_baseline_is_never_the_best_and_models_of_the_overview_are_pinned() ->
     assert (late.link, leaderboard.rows[0].page) == ("mmbench_video/unpacked/fps1/late?mean", "models/late.html")
     assert not early.is_tied
     (column,) = leaderboard.columns
-    assert (column.samples, column.chance) == ("80", None)
+    assert (column.samples, column.chance) == ("80 videos", None)
     assert (column.percent(1.5), column.percent(-1), column.percent(9)) == (50, 0, 100), "the scale ends at 3"
     assert make_leaderboard().columns == [], "a benchmark without numbers has no column"
 
@@ -162,7 +162,7 @@ def make_published_leaderboard() -> Leaderboard:
         table_key = table_keys[settings_name("tables", benchmark.name, benchmark.headline.table)]
         published = PublishedTable(published_path(benchmark.name), benchmark.headline.table)
         builder = TableBuilder(table_key, pl.DataFrame(schema=METRICS), published)
-        sources.append(Sources(benchmark, benchmark.headline, builder, frozenset(), {}, None))
+        sources.append(Sources(benchmark, benchmark.headline, builder, frozenset(), {}, "", None))
     return build_leaderboard(key, sources, lambda run, metric, group: "", {})
 
 

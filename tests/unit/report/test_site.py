@@ -147,7 +147,9 @@ def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:
 
 
 def test_numbers_link_to_their_items() -> None:
-    address = Links({RUN: RunSummary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))}).items_address
+    address = Links(
+        {RUN: RunSummary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}), {})}
+    ).items_address
     assert address(RUN, "strict", "coref") == f"{ITEMS_OF_RUN}&metric=strict&group=coref"
     assert address(RUN, "mc_bias", "answers") == ITEMS_OF_RUN, (
         "the link has no filter if single items do not have the metric"

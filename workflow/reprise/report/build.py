@@ -212,12 +212,15 @@ class Pages:
         main_table = next((table for table in benchmark.tables if table.name == headline.table), None)
         overview_settings = self._settings.get(settings_name("tables", OVERVIEW)) if self._key.overview else None
         overview_parts = cast(OverviewKey, overview_settings).parts if overview_settings else ()
+        summaries = [self._browser_data.summaries[run.scored.name] for run in benchmark.runs]
+        nouns = (summary.sample_nouns.get(headline.metric) for summary in summaries)
         return Sources(
             benchmark,
             headline,
             builder=self._tables.make_builder(benchmark.name, main_table) if main_table else None,
             overview_runs=frozenset(run for part in overview_parts for run in part.runs),
             numbers=self._headline_numbers,
+            sample_noun=next((noun for noun in nouns if noun), ""),
             statistics=self._read_statistics(benchmark),
         )
 

@@ -124,7 +124,7 @@ def _add_columns(
                 row.cells[name] = _make_cell(entry, sources, link)
                 cells.append(row.cells[name])
         count = max(benchmark.sample_counts.get(entry.protocol, 0) for entry in members)
-        samples = _describe_samples(cells, count)
+        samples = _describe_samples(cells, count, sources.sample_noun)
         yield LeaderboardColumn(name, benchmark, headline, is_subset, sources.find_chance(headline.protocol), samples)
 
 
@@ -171,10 +171,11 @@ def _make_cell(entry: Entry, sources: Sources, link: NumberLink) -> Cell:
     )
 
 
-def _describe_samples(cells: Sequence[Cell], release_count: int) -> str:
+def _describe_samples(cells: Sequence[Cell], release_count: int, noun: str) -> str:
     """Return the number of samples of a column's measured numbers, and that of the release for published numbers."""
     counts = sorted({cell.samples for cell in cells if cell.samples is not None})
-    measured = [f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"] if counts else []
+    range_text = " to ".join(f"{count:,}" for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
+    measured = [f"{range_text} {noun}".rstrip()] if counts else []
     has_published = any(not cell.run for cell in cells)
     is_new = release_count > 0 and counts != [release_count]
     return ", ".join([*measured, *([f"{release_count:,} in the release"] if has_published and is_new else [])])

@@ -22,6 +22,7 @@ class Sources(NamedTuple):
     builder: TableBuilder | None  # builder of the paper's main table
     overview_runs: frozenset[str]
     numbers: Mapping[str, Mapping[str, Any]]  # run -> its number of the headline metric, as in the metrics
+    sample_noun: str  # what the headline metric counts, if these are not items
     statistics: pl.DataFrame | None  # statistics of the benchmark's data, if its tables show them
 
     def find_chance(self, protocol: str) -> float | None:

@@ -19,6 +19,7 @@ NO_SIGN = "-"  # sign of an item to which a column does not apply
 RATING = "rating"  # column with the judge's ratings, whose signs are digits
 # Columns that can identify the samples of a metric: items, clips with all their items, or pairs of clips.
 SAMPLE_COLUMNS = ("item_id", "clip_id", "cluster")
+SAMPLE_NOUNS = {"clip_id": "videos", "cluster": "pairs"}  # the item browser has the same words
 
 
 class RunTables(NamedTuple):
@@ -48,6 +49,7 @@ class RunSummary(NamedTuple):
     """reason, number of failed answers and first message; the most frequent reason comes first"""
     metrics: frozenset[str]  # metrics with values for single items
     groups: frozenset[str]  # tests and groups of items of the benchmark
+    sample_nouns: Mapping[str, str]  # metric -> what it counts, if these are not items
 
 
 def compute_columns(
@@ -129,6 +131,11 @@ def summarize(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable
         failures=failures,
         metrics=frozenset(list_metrics(columns)),
         groups=frozenset(groups),
+        sample_nouns={
+            metric: SAMPLE_NOUNS[column]
+            for metric, column in columns.get("samples", {}).items()
+            if column in SAMPLE_NOUNS
+        },
     )
 
 

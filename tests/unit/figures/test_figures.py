@@ -124,6 +124,34 @@ def test_numbers_are_drawn_and_gaps_are_named(kind: str, case: str, tmp_path: Pa
     assert "$x_{1}$ \\frac{a <b> &" in text and "[U+202E]" in text
 
 
+def test_lines_over_a_single_position_are_points() -> None:
+    columns = [
+        {"title": title, "span": span, "group": group}
+        for title, span, group in (
+            ("to 5", "seconds", "control"),
+            ("to 9", "seconds", "chrono"),
+            ("1", "shots", "coref"),
+        )
+    ]
+    key = make_figure_key(SPECS["lines"], columns)
+    figure, _ = draw(key, [make_metric("control", 50.0)])
+    (axes,) = list_axes(figure)
+    assert axes.get_title() == "seconds: to 5" and [label.get_text() for label in axes.get_yticklabels()] == ["Ours"]
+    text = read_text(figure)
+    assert "Without any number (seconds): to 9." in text and "Without any number: shots." in text
+    figure, _ = draw(key, [make_metric("control", 50.0), make_metric("chrono", 50.0)])
+    assert [axes.get_title() for axes in list_axes(figure)] == ["seconds"], "two positions are joined by a line"
+
+
+def test_rows_with_equal_labels_are_distinguished_in_words() -> None:
+    rows = [{"label": "Ours", "model": "ov", "frames": frames} for frames in ("1fps", "1", "0")]
+    key = make_figure_key(
+        SPECS["points"], of_spec={"sections": [{"protocol": "entail", "sampling": "fps1", "rows": rows}]}
+    )
+    text = read_text(draw(key, [make_metric("control", 50.0)])[0])
+    assert all(label in text for label in ("Ours (1 fps)", "Ours (1 frame)", "Ours (0 frames)"))
+
+
 def test_published_numbers_replace_runs_and_are_marked(tmp_path: Path) -> None:
     published_table = published(tmp_path, "velociti,table2,Ours,8,control,strict,81.6")
     figure, rows = draw(make_figure_key(SPECS["points of columns"], runs=()), [], published_table)
@@ -188,6 +216,7 @@ def test_a_figure_shows_the_counts_of_a_construction() -> None:
     text = read_text(figure)
     assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in text
     assert "Not counted in this construction: (b)." in text and len(list_axes(figure)) == 1
+    assert "always 3 (7 times)" in read_text(draw(key, statistics=[("agents", "3", None, 7.0, "")])[0])
     assert "the benchmark is not constructed here" in read_text(draw(key)[0])
 
 
@@ -236,7 +265,7 @@ def test_groups_have_panels_and_missing_groups_are_named() -> None:
 def test_a_single_count_is_written_as_text() -> None:
     apply_style()
     for counts, text in (
-        ([Count("0-10", 0), Count("10-12", 24)], "All 24 videos: 10 to 12 seconds"),
+        ([Count("0-10", 0), Count("10-12", 24)], "All 24 videos are in one bin: 10 to 12 (seconds)"),
         ([Count("Animation", 3), Count("News", 0)], "All 3 videos: Animation"),
     ):
         canvas = create_canvas(4.4, 0.5, "Title", "Origin", [])
@@ -245,6 +274,9 @@ def test_a_single_count_is_written_as_text() -> None:
     canvas = create_canvas(4.4, 2.2, "Title", "Origin", [])
     draw_distribution(canvas, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
     assert canvas.body.axes[0].patches, "with a published number, the count has a bar"
+    canvas = create_canvas(4.4, 2.2, "Title", "Origin", [])
+    draw_distribution(canvas, [("", [])], "seconds", "videos", [Count("mean", 9.0)])
+    assert "videos" not in read_text(canvas.figure), "without a count, there is no axis of counts"
 
 
 ROOT = Path(__file__).parents[3]

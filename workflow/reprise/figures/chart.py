@@ -6,6 +6,7 @@ from operator import itemgetter
 
 from reprise.benchmarks.annotations import group_by_key
 from reprise.config.tables import Column, Row, Section
+from reprise.core.plain import summarize_list
 from reprise.tables.builder import TableBuilder, column_name
 from reprise.tables.render.table import Cell, TableNumber
 
@@ -104,13 +105,13 @@ def _build_unique_label(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> 
     return f"{chart_row.label} ({1 + index})"
 
 
-def _list_distinguishing_properties(chart_row: ChartRow) -> tuple[str, str, str]:
-    """Return the properties that can distinguish rows: frames, section, and protocol with sampling."""
-    row, section_title = chart_row.row, chart_row.section.title or ""
-    frames = row.frames or ""
-    if frames.isdecimal():
-        frames = "1 frame" if frames == "1" else f"{frames} frames"
-    return frames, section_title, ", ".join(filter(None, [row.protocol, row.sampling]))
+def _list_distinguishing_properties(chart_row: ChartRow) -> tuple[str, ...]:
+    """Return the properties that can distinguish rows: frames, section, columns, and protocol with sampling."""
+    row, count = chart_row.row, chart_row.frame_count
+    frames = (row.frames or "").replace("fps", " fps") if count is None else f"{count} frame{'s' * (count != 1)}"
+    names = list(dict.fromkeys(column.span or column.title for column, _ in chart_row.cells))
+    columns = ", ".join(summarize_list(names, 3, "{} more"))
+    return frames, chart_row.section.title or "", columns, ", ".join(filter(None, [row.protocol, row.sampling]))
 
 
 def collect_numbers(panels: Sequence[Panel]) -> list[TableNumber]:

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from reprise.benchmarks.scoring import GroupFilters, filter_group
 from reprise.config.figures import ConstructionCount, Distribution
@@ -79,13 +79,15 @@ def parse_range(name: str) -> tuple[float, float] | None:
 
 
 def describe_single_count(counts: Sequence[Count], unit: str, axis: str) -> str:
-    """Return a sentence if only one range or name has a count above zero, else an empty text."""
+    """Return a text if only one range or name has a count above zero, else an empty text."""
     nonzero_counts = [count for count in counts if count.value]
     if len(nonzero_counts) != 1:
         return ""
-    range_ends = parse_range(nonzero_counts[0].name)
-    subset = f"{range_ends[0]:g} to {range_ends[1]:g} {unit}" if range_ends else nonzero_counts[0].name
-    return f"All {nonzero_counts[0].value:g} {axis}: {subset}"
+    (count,) = nonzero_counts
+    if range_ends := parse_range(count.name):
+        bin_name = f"{range_ends[0]:g} to {range_ends[1]:g}" + (f" ({unit})" if unit else "")
+        return f"All {count.value:g} {axis} are in one bin: {bin_name}"
+    return f"All {count.value:g} {axis}: {count.name}"
 
 
 Panels = Sequence[tuple[str, Sequence[Count]]]
@@ -191,8 +193,8 @@ def _draw_range_counts(axes: Axes, counts: Sequence[Count], unit: str, axis: str
         axes.axvline(mark.value, **_mark_style(index))
     axes.set_xlim(left=min([0.0, *(low for low, _ in ranges)]))
     axes.grid(axis="x", visible=False)
-    axes.set(xlabel=unit, ylabel=axis)
-    axes.yaxis.set_major_locator(_build_integer_locator())
+    axes.set(xlabel=unit, ylabel=axis if counts else "")
+    axes.yaxis.set_major_locator(_build_integer_locator() if counts else NullLocator())
 
 
 def iter_share_notes(counts: Sequence[ConstructionCount], numbers: pl.DataFrame) -> Iterator[str]:
@@ -213,6 +215,10 @@ def draw_construction(canvas: Canvas, counts: Sequence[ConstructionCount], numbe
         axes.set_title(count.title)
         rows = numbers.filter(statistic=count.statistic).select("group", "reproduced").iter_rows()
         frequencies = dict(sorted((int(value), frequency) for value, frequency in rows if value.isdecimal()))
+        if len(frequencies) == 1:
+            ((value, frequency),) = frequencies.items()
+            _write_message(axes, f"always {value} ({frequency:g} times)")
+            continue
         axes.bar(list(frequencies), list(frequencies.values()), 0.8, **BAR_STYLE)
         axes.set_xticks(range(min(frequencies), max(frequencies) + 1))
         axes.grid(axis="x", visible=False)

@@ -197,7 +197,9 @@ def _iter_tick_notes(panels: Sequence[Panel]) -> Iterator[str]:
     """Yield notes that name the ticks without numbers, and panels that are left out for that reason."""
     for panel in panels:
         ticks_with_numbers = panel.list_ticks_with_numbers()
-        if empty_ticks := [tick for tick in panel.ticks if tick not in ticks_with_numbers]:
+        if panel.title and not ticks_with_numbers:
+            yield f"Without any number: {panel.title}."
+        elif empty_ticks := [tick for tick in panel.ticks if tick not in ticks_with_numbers]:
             subject = f" ({panel.title})" if panel.title else ""
             yield f"Without any number{subject}: {', '.join(empty_ticks)}."
 

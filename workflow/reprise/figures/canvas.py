@@ -17,7 +17,9 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cbook import file_requires_unicode, open_file_cm
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 
 from reprise.core.files import atomic_path, seal_file
 from reprise.core.plain import escape_invisible
@@ -34,7 +36,7 @@ DARK_COLOURS = {
 }  # fmt: skip
 # Width of a character of the regular face and height of a line, in inches per point of font size.
 CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
-BOLD_WIDTH_RATIO = 1.12  # width of a bold character / width of a regular one
+TEXT_MARGIN = 0.012  # share of the width at each side of titles and notes
 # Width of a legend's handle and gaps in inches, and height of a legend's row in inches per point of font size.
 LEGEND_HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 0.5, 0.024
 MAX_HEIGHT = 9.0  # inches: the text height of a page
@@ -143,9 +145,10 @@ def _wrap_texts(
     width: float, title: str, source_note: str, notes: Sequence[str], legend: Sequence[tuple[Artist, str]]
 ) -> _Texts:
     """Wrap the texts of a figure to its width."""
-    title_lines = wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)
-    footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
-    labels = ["\n".join(wrap_text(label, width - LEGEND_HANDLE_WIDTH, SMALL_SIZE)) for _, label in legend]
+    text_width = width * (1 - 2 * TEXT_MARGIN)
+    title_lines = wrap_text(title, text_width, TITLE_SIZE, "bold")
+    footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, text_width, SMALL_SIZE)]
+    labels = ["\n".join(wrap_text(label, text_width - LEGEND_HANDLE_WIDTH, SMALL_SIZE)) for _, label in legend]
     longest_line = max((len(line) for label in labels for line in label.split("\n")), default=0)
     legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_line * SMALL_SIZE * CHARACTER_WIDTH)))
     return _Texts(title_lines, footer_lines, labels, legend_columns)
@@ -175,13 +178,13 @@ def create_canvas(
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
     header, body, footer = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
     bold = {"fontsize": TITLE_SIZE, "fontweight": "bold"}
-    header.text(0.012, 0.5, "\n".join(texts.title_lines), ha="left", va="center", **bold)
+    header.text(TEXT_MARGIN, 0.5, "\n".join(texts.title_lines), ha="left", va="center", **bold)
     if legend:
         artists = [artist for artist, _ in legend]
         layout = {"loc": "upper center", "ncols": texts.legend_columns, "borderaxespad": 0.1, "columnspacing": 1.2}
         footer.legend(artists, texts.labels, **layout)
     faint = {"fontsize": SMALL_SIZE, "color": FAINT_COLOUR}
-    footer.text(0.012, 0.04, "\n".join(texts.footer_lines), ha="left", va="bottom", **faint)
+    footer.text(TEXT_MARGIN, 0.04, "\n".join(texts.footer_lines), ha="left", va="bottom", **faint)
     return Canvas(figure, body, width)
 
 
@@ -197,9 +200,21 @@ def count_columns(panels: int, width: float, panel_width: float) -> int:
     return math.ceil(panels / rows) if rows else 1
 
 
-def wrap_text(text: str, width: float, size: float) -> list[str]:
+def wrap_text(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
     """Return the lines of a text in a font of this size in points that fit a width in inches."""
-    return wrap(escape_invisible(text), max(12, int(width / (size * CHARACTER_WIDTH))))
+    escaped_text, font = escape_invisible(text), FontProperties(size=size, weight=weight)
+    characters = max(12, int(width / (size * CHARACTER_WIDTH)))
+    # The average character is narrower than CHARACTER_WIDTH, so most texts have room for longer lines.
+    for longer in range(int(1.4 * characters), characters, -1):
+        lines = wrap(escaped_text, longer)
+        if all(_measure_text(line, font) <= width for line in lines):
+            return lines
+    return wrap(escaped_text, characters)
+
+
+def _measure_text(text: str, font: FontProperties) -> float:
+    """Return the width of a line in inches."""
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
 
 
 def wrap_label(text: str, characters: int) -> str:

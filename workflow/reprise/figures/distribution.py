@@ -21,7 +21,7 @@ from reprise.figures.canvas import (
     TEXT_SIZE,
     Canvas,
     count_columns,
-    wrap_label,
+    wrap_text,
 )
 from reprise.figures.points import Layout
 from reprise.figures.series import DASHES
@@ -155,7 +155,7 @@ def draw_distribution(canvas: Canvas, panels: Panels, unit: str, axis: str, mark
         axes.set_title(title if panels[1:] else "")
         message = describe_single_count(counts, unit, axis)
         if message and not marks:
-            _write_message(axes, message)
+            _write_message(axes, message, canvas.width / columns)
         elif _has_ranges(counts):
             _draw_range_counts(axes, counts, unit, axis, () if index else marks)
         else:
@@ -164,9 +164,10 @@ def draw_distribution(canvas: Canvas, panels: Panels, unit: str, axis: str, mark
         axes.remove()
 
 
-def _write_message(axes: Axes, message: str) -> None:
-    """Write a sentence instead of a single bar."""
-    axes.text(0.5, 0.5, wrap_label(message, 40), ha="center", va="center", transform=axes.transAxes, color=FAINT_COLOUR)
+def _write_message(axes: Axes, message: str, width: float) -> None:
+    """Write a sentence instead of a single bar into a panel of this width in inches."""
+    lines = "\n".join(wrap_text(message, 0.9 * width, TEXT_SIZE))
+    axes.text(0.5, 0.5, lines, ha="center", va="center", transform=axes.transAxes, color=FAINT_COLOUR)
     axes.set_axis_off()
 
 
@@ -217,7 +218,7 @@ def draw_construction(canvas: Canvas, counts: Sequence[ConstructionCount], numbe
         frequencies = dict(sorted((int(value), frequency) for value, frequency in rows if value.isdecimal()))
         if len(frequencies) == 1:
             ((value, frequency),) = frequencies.items()
-            _write_message(axes, f"always {value} ({frequency:g} times)")
+            _write_message(axes, f"always {value} ({frequency:g} times)", canvas.width / PANELS_PER_ROW)
             continue
         axes.bar(list(frequencies), list(frequencies.values()), 0.8, **BAR_STYLE)
         axes.set_xticks(range(min(frequencies), max(frequencies) + 1))

@@ -104,6 +104,29 @@ def test_no_mark_is_lower_if_there_are_too_few_clips_for_the_verdict(tmp_path: P
         assert "not shown to be lower, or too few clips" in text and "lower than as planned" not in text
 
 
+@pytest.mark.parametrize(
+    ("shares", "note"),
+    [
+        ({"none": 55.0, "middle": 60.5}, ""),
+        ({"none": 15.2, "middle": 72.0}, "but 15 % (text only), 72 % (middle frame). "),
+        (
+            {"none": 15.2, "middle": 72.0, "shuffled": 30.0, "reversed": 90.0},
+            "but 15 % to 90 % under 4 conditions. ",
+        ),
+    ],
+)
+def test_a_shift_towards_one_option_is_noted(profile: TemporalProfile, shares: dict[str, float], note: str) -> None:
+    """Shares within 10 points of the planned 51 % are no shift; many shifted conditions have a range."""
+    (benchmark,) = profile.benchmarks
+    conditions = tuple(
+        result.model_copy(update={"first_option_share": {"planned": 51.0, **shares}.get(result.condition)})
+        for result in benchmark.conditions
+    )
+    shifted = profile.model_copy(update={"benchmarks": (benchmark.model_copy(update={"conditions": conditions}),)})
+    page = render_profile(shifted)
+    assert ("As planned, 51 % of the answers are Yes or A, but" in page) == bool(note) and note in page
+
+
 @pytest.mark.parametrize("marker", MARKERS)
 def test_the_planned_mark_of_a_page_has_the_style_of_the_model(marker: str) -> None:
     style = build_style_properties(ModelStyle(colour="#000000", marker=marker))

@@ -21,6 +21,7 @@ from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 MAX_OPTION_SHIFT = 10.0  # percentage points; a larger change of the first option's share gets a note
+MAX_LISTED_SHIFTS = 3  # a note on more conditions has the range of their shares; the table has each of them
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -166,17 +167,22 @@ def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
     planned = benchmark.condition(PLANNED)
     if benchmark.question_title != "accuracy per question" or planned is None or planned.first_option_share is None:
         return
-    shifts = [
-        f"{CONDITION_TITLES[result.condition]} {format_percentage(result.first_option_share)}"
+    shifts = {
+        CONDITION_TITLES[result.condition]: result.first_option_share
         for result in benchmark.conditions
         if result.first_option_share is not None
         and abs(result.first_option_share - planned.first_option_share) > MAX_OPTION_SHIFT
-    ]
-    if shifts:
-        yield (
-            f"The share of Yes or A is {format_percentage(planned.first_option_share)} as planned, but "
-            f"{', '.join(shifts)}. These differences may come from a shifted threshold."
-        )
+    }
+    if not shifts:
+        return
+    listed = ", ".join(f"{format_percentage(share)} ({title})" for title, share in shifts.items())
+    if len(shifts) > MAX_LISTED_SHIFTS:
+        low, high = (format_percentage(share) for share in (min(shifts.values()), max(shifts.values())))
+        listed = f"{low} to {high} under {len(shifts)} conditions"
+    yield (
+        f"As planned, {format_percentage(planned.first_option_share)} of the answers are Yes or A, but {listed}. This "
+        "shift alone can change scores."
+    )
 
 
 def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:

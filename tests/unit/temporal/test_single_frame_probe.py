@@ -1,6 +1,6 @@
 """The single-frame probe: the choice of the most confident frame, and a worked example on VELOCITI's captions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +8,8 @@ import pytest
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
 from reprise.media.ablations import FRAME, FRAME_REPEATED, MISMATCHED_FRAME, MISMATCHED_FRAME_REPEATED, place_frames
 from reprise.temporal.conditions import BEST_FRAME, BEST_FRAMES, CONDITIONS, MISMATCHED_BEST, PLANNED
+from reprise.temporal.findings import describe_benchmark
+from reprise.temporal.marks import Mark, choose_mark
 from reprise.temporal.measure import build_profile
 from reprise.temporal.read import choose_frames
 from reprise.temporal.rules import PROBE_RULES, Outcome
@@ -45,6 +47,39 @@ def test_one_frame_is_shown_once_or_repeated(show: str, placement: list[tuple[in
 
 def test_a_short_clip_shows_its_last_frame() -> None:
     assert place_frames({"show": FRAME_REPEATED, "position": 3}, [10, 20], "clip", None)[0] == [(0, 1), (1, 1)]
+
+
+def score_items(count: int, is_right: Callable[[int], bool]) -> Scores:
+    """Return scores of items; right answers are more confident than wrong ones."""
+    return [(0.8, 0.2) if is_right(number % 20) else (0.45, 0.55) for number in range(count)]
+
+
+def test_the_mark_of_the_best_frame_says_only_that_its_score_is_lower(tmp_path: Path) -> None:
+    """The planned frames gain 20 points over the best frame, but so does this over that of a mismatched clip."""
+    items = [item_row(f"q{number}", clip_id=f"v{number}", cluster=f"v{number}", task="coref") for number in range(200)]
+    write_table(pl.DataFrame(items, schema=ITEMS), tmp_path / "items.parquet", ITEMS)
+    rules: dict[str, Callable[[int], bool]] = {
+        PLANNED: lambda number: number < 18,
+        "ablation": lambda number: number % 2 == 0,
+        "frame1": lambda number: number < 8,
+        "frame2": lambda number: 8 <= number < 14,
+        "foreign": lambda number: number < 10,
+    }
+    files = {name: write_scores(tmp_path / name, score_items(200, rule)) for name, rule in rules.items()}
+    own, foreign = (files["frame1"], files["frame2"]), (files["foreign"], files["foreign"])
+    key = key_of(
+        tmp_path / "items.parquet", dict.fromkeys(CONDITIONS, files["ablation"]) | {PLANNED: files[PLANNED]},
+        name="velociti", form="entail", score="classic", group="average",
+        probe={FRAME: own, FRAME_REPEATED: own, MISMATCHED_FRAME: foreign, MISMATCHED_FRAME_REPEATED: foreign},
+    )  # fmt: skip
+    (benchmark,) = build_profile(key)[0].benchmarks
+    best = benchmark.condition(BEST_FRAME)
+    assert best and best.difference and round(best.difference.value) == 20
+    assert best.difference.outcome in (Outcome.TOO_FEW, Outcome.NOT_SHOWN)
+    assert choose_mark(benchmark, best) == Mark.LOWER
+    sentence = next(line for line in describe_benchmark(benchmark) if "needs several frames" in line)
+    assert sentence.startswith("Too few clips to tell: needs several frames; as planned +20.0 [")
+    assert sentence.endswith("This must exceed the gain of that frame over the best one of a mismatched clip, +20.0.")
 
 
 def test_worked_example(tmp_path: Path) -> None:

@@ -119,10 +119,20 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
     undecided = [entry for entry in differences if entry.difference.outcome == outcome]
     if undecided:
         weakest = min(undecided, key=lambda entry: entry.difference.value)
-        return f"{opening}: {claim}; {describe_difference(benchmark, weakest.condition)}."
+        margin = _describe_margin(benchmark, weakest.condition)
+        return f"{opening}: {claim}; {describe_difference(benchmark, weakest.condition)}.{margin}"
     if rule != Rule.VIDEO and benchmark.outcome(Rule.VIDEO) == outcome:
         return f"{opening}: {claim}. The lower scores under other conditions count only if the model uses the video."
     return f"{opening}: {claim}. Holm's correction for several tests removes the evidence."
+
+
+def _describe_margin(benchmark: BenchmarkProfile, condition: str) -> str:
+    """Return the sentence on the gain that must be exceeded in a comparison with the best frame, else an empty text."""
+    best, null = benchmark.condition(condition), benchmark.condition(NULL_CONDITIONS.get(condition, ""))
+    if best is None or null is None:
+        return ""
+    gain = format_difference(best.question_score.value - null.question_score.value, benchmark.question_decimals)
+    return f" This must exceed the gain of that frame over the best one of a mismatched clip, {gain}."
 
 
 def _required_conditions(rule: Rule) -> list[str]:

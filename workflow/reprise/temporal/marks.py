@@ -7,7 +7,7 @@ from matplotlib.markers import MarkerStyle
 
 from reprise.figures.canvas import DARK_COLOURS
 from reprise.figures.styles import ModelStyle
-from reprise.temporal.conditions import PLANNED
+from reprise.temporal.conditions import NULL_CONDITIONS, PLANNED
 from reprise.temporal.findings import TOO_FEW, summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
 from reprise.temporal.rules import Outcome
@@ -33,14 +33,19 @@ MARK_TITLES = {
 def choose_mark(benchmark: BenchmarkProfile, result: ConditionResult) -> Mark:
     """Return the mark of a condition. If there are too few clips for the verdict, no mark says that a score is lower.
 
-    A single comparison can be significant although the verdict, which needs several of them, is not.
+    A single comparison can be significant although the verdict, which needs several of them, is not. The verdicts on
+    the best frame require more than a lower score (`NULL_CONDITIONS`), but its mark says only that it is lower.
     """
     if result.condition == PLANNED:
         return Mark.PLANNED
-    outcome = result.difference.outcome if result.difference else None
-    if outcome == Outcome.NOT_MEASURED:
+    difference = result.difference
+    if difference and difference.outcome == Outcome.NOT_MEASURED:
         return Mark.UNMEASURED
-    return Mark.LOWER if outcome == Outcome.SHOWN and summarize_benchmark(benchmark) != TOO_FEW else Mark.EQUAL
+    if difference is None or summarize_benchmark(benchmark) == TOO_FEW:
+        return Mark.EQUAL
+    is_best_frame = result.condition in NULL_CONDITIONS
+    is_lower = difference.outcome == Outcome.SHOWN or (is_best_frame and (difference.low or 0.0) > 0)
+    return Mark.LOWER if is_lower else Mark.EQUAL
 
 
 def list_marks(profiles: Iterable[TemporalProfile]) -> dict[Mark, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from reprise.benchmarks.registry import load_release
 from reprise.core.files import write_text
-from reprise.core.paths import Results, Run, ScoredRun, report_files
+from reprise.core.paths import Results, Run, ScoredRun, judge_settings_name, report_files
 from reprise.core.schemas import CLIP_MANIFEST, CLIP_METADATA, CLIPS, FRAME_PLAN, ITEMS, TIMINGS, write_table
 from reprise.core.settings import Settings
 from reprise.core.store import Store
@@ -80,10 +80,13 @@ def build_in(folder: Path) -> None:
     """Build the report in this process, as the stage does with the settings of a suite."""
     key = ReportKey.model_validate_json((folder / KEY).read_bytes())
     answers = {"adapter": "random", "sampling": {}}
-    run_keys: dict[str, Settings] = {
-        run.run: RunKey.model_validate({"run": run.run, "key": "k", "answers": answers}) for run in key.runs()
-    }
-    write_report(key, Results(SUITE), Store(folder / "store"), report_files()[0].parent, run_keys)
+    settings: dict[str, Settings] = {}
+    for reported in key.runs():
+        run = reported.scored.run
+        settings[run.name] = RunKey.model_validate({"run": run.name, "key": "k", "answers": answers})
+        if reported.judge:
+            settings[judge_settings_name(run.benchmark, run.protocol, reported.judge)] = settings[run.name]
+    write_report(key, Results(SUITE), Store(folder / "store"), report_files()[0].parent, settings)
 
 
 def count_items(path: Path) -> int:

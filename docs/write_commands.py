@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from reprise.__main__ import RUN_HELP, app
+from reprise.__main__ import app
+from reprise.commands.definitions.options import RUN_HELP
 from typer.main import get_command
 
 PAGE = "docs/reference/commands.md"
 HEAD = """# Commands
 
-Written by `make reference` from `workflow/reprise/__main__.py`. `reprise` and `python -m reprise` are the same command;
-run it in the working directory of `snakemake`. `reprise <command> --help` shows the text of this page, and
-`reprise --install-completion` completes commands, runs, tables and, except in bash, suites.
+Written by `make reference` from `workflow/reprise/commands/definitions/`. `reprise` and `python -m reprise` are the
+same command; run it in the working directory of `snakemake`. `reprise <command> --help` shows the text of this page,
+and `reprise --install-completion` completes commands, runs, tables and, except in bash, suites.
 
 - `RUN` is `<benchmark>/<protocol>/<sampling>/<model>`, or enough of these parts to be unique, such as `mc/oracle`.
 - `--config suite=NAME` or `-C suite=NAME` selects a suite other than the configured one, as for `snakemake`.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 from reprise.__main__ import app
-from reprise.commands.evaluate import EvaluationOptions
+from reprise.commands.evaluation_options import EvaluationOptions
 from reprise.core.version import VERSION
 from typer.testing import CliRunner
 

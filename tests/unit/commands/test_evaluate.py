@@ -7,7 +7,9 @@ from typing import Literal
 
 import pytest
 from reprise.commands.check import check_model
-from reprise.commands.evaluate import EvaluationOptions, choose_slug, evaluate_model, prepare_model
+from reprise.commands.evaluate import evaluate_model
+from reprise.commands.evaluation_options import EvaluationOptions
+from reprise.commands.model_file import choose_slug, prepare_model
 from reprise.commands.needs import find_named_model
 from reprise.commands.shared import load_plan
 from reprise.config.load import load

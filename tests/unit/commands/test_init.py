@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from reprise.__main__ import app
-from reprise.commands.evaluate import EvaluationOptions, choose_slug, prepare_model
+from reprise.commands.evaluation_options import EvaluationOptions
+from reprise.commands.model_file import choose_slug, prepare_model
 from reprise.config.model import Model
 from reprise.config.problems import read_config_file
 from reprise.core.errors import MachineError, UserError, convert_machine_errors

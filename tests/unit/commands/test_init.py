@@ -11,6 +11,8 @@ from reprise.config.problems import read_config_file
 from reprise.core.errors import MachineError, UserError, convert_machine_errors
 from reprise.core.paths import WORKFLOW
 
+from tests.unit.commands.terminal import WIDTHS, check_output, run_command
+
 
 def run(*command: str) -> None:
     with convert_machine_errors():
@@ -47,6 +49,14 @@ def test_a_new_folder_has_the_configured_suite_and_nothing_is_overwritten(
     assert "velociti/mc/fps1/oracle" in capsys.readouterr().out
     with pytest.raises(UserError, match="already has Snakefile, config, profiles"):
         run("init")
+
+
+def test_the_next_commands_fit_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    piped = run_command("init new", monkeypatch, None)
+    for width in WIDTHS:
+        Path("new").rename(f"before-{width}")
+        check_output(piped, run_command("init new", monkeypatch, width), width)
 
 
 def test_a_name_of_a_file_is_refused(tmp_path: Path) -> None:

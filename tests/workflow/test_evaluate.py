@@ -184,6 +184,7 @@ def test_a_declined_command_changes_nothing(project: Project, keys: bytes) -> No
     with terminal(project, "eval", "new", "--cores", "2") as terminal_file:
         read_until(terminal_file, "Run this?")
         assert read_config(project) != config
+        time.sleep(1)  # The command prints its question before it reads the terminal.
         os.write(terminal_file, keys)
         assert "Traceback" not in read_until(terminal_file, "(end)")
     assert read_config(project) == config

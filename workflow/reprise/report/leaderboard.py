@@ -86,6 +86,11 @@ class Leaderboard(NamedTuple):
     columns: list[LeaderboardColumn]
     rows: list[LeaderboardRow]
 
+    @property
+    def has_measured(self) -> bool:
+        """Return whether a number was measured here."""
+        return any(cell.run for row in self.rows for cell in row.cells.values())
+
 
 def build_leaderboard(
     key: ReportKey, sources: Iterable[Sources], link: NumberLink, comparisons: PairedComparisons

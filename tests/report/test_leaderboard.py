@@ -89,10 +89,14 @@ def test_models_without_a_number_come_last_under_a_title(board: Viewer) -> None:
 
 def test_the_header_stays_in_view(board: Viewer) -> None:
     region = board.page.get_by_role("region", name="Leaderboard")
-    region.evaluate("region => region.scrollTo(0, 800)")
+    region.evaluate("region => { region.scrollTo(0, 800); window.scrollTo(0, 800); }")
     header, box = board.page.locator("thead th").last.bounding_box(), region.bounding_box()
-    assert header is not None and box is not None and header["y"] == pytest.approx(box["y"], abs=2)
-    assert box["height"] < 900, "the region fits the window"
+    assert header is not None and box is not None and board.page.viewport_size is not None
+    if board.page.viewport_size["width"] >= 1280:
+        assert header["y"] == pytest.approx(0, abs=2), "the page scrolls, not a region in it"
+    else:
+        assert header["y"] == pytest.approx(box["y"], abs=2)
+        assert box["height"] < 900, "the region fits the window"
 
 
 def test_results_that_cannot_be_told_from_the_best_are_shaded(board: Viewer) -> None:

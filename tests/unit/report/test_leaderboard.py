@@ -14,6 +14,7 @@ from reprise.report.leaderboard import (
     LeaderboardRow,
     PairedComparisons,
     build_leaderboard,
+    combine_intervals,
     is_distinguishable,
 )
 from reprise.report.leaderboard_entries import Sources
@@ -109,7 +110,15 @@ def test_runs_that_cannot_be_paired_differ_by_the_interval_of_the_difference(
 ) -> None:
     """By hand, 41.7 - 12.5 = 29.2 > sqrt(16.6^2 + 19.6^2) = 25.7 although the intervals overlap; 11.7 < sqrt(16.6^2 + 10^2)."""
     best = Cell(41.7, 25.1, 60.3, run="a")
-    assert is_distinguishable(best, Cell(other, None, high, run="b"), {}) == is_different
+    assert is_distinguishable(best, Cell(other, 0.0, high, run="b"), {}) == is_different
+    assert not is_distinguishable(best, Cell(other, run="b"), {}), "a number without an interval"
+
+
+def test_the_interval_of_a_difference_is_closed_if_one_number_is_certain() -> None:
+    """By hand, sqrt(16.6^2 + 19.6^2) = 25.7 below and sqrt(18.6^2 + 8.6^2) = 20.5 above 29.2; a constant only moves the interval."""
+    best = Cell(41.7, 25.1, 60.3, run="a")
+    assert combine_intervals(best, Cell(12.5, 3.9, 32.1)) == pytest.approx((29.2 - 25.68, 29.2 + 20.49), abs=0.01)
+    assert combine_intervals(best, Cell(10.0, 10.0, 10.0)) == pytest.approx((15.1, 50.3))
 
 
 @pytest.mark.parametrize(("p", "verdict"), [(0.0301, "a significant lead"), (0.2, "no significant lead")])
@@ -126,13 +135,13 @@ def test_a_lead_has_an_interval_and_a_verdict_if_the_runs_were_compared(p: float
 def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() -> None:
     overlapping = rank((make_run("early", "packed"), 1.7), (make_run("late"), 2.0))
     assert overlapping.measured and overlapping.measured.lead.endswith(
-        "above Early: no significant lead (by both intervals; another protocol or sampling)."
+        "above Early, by the intervals of both: no significant lead."
     )
     three = rank((make_run("early", "packed"), 1.7), (make_run("other", "packed"), 1.8), (make_run("late"), 2.0))
-    assert three.measured and ": no significant lead over it and Early (by" in three.measured.lead
+    assert three.measured and ": no significant lead over it and Early." in three.measured.lead
     names = [f"model-{index}" for index in range(6)]
     many = rank(*((make_run(name, "packed"), 1.8) for name in names), (make_run("late"), 2.0))
-    expected = ": no significant lead over it, model-1, model-2 and 3 more (by"
+    expected = ": no significant lead over it, model-1, model-2 and 3 more."
     assert many.measured and expected in many.measured.lead
     single = rank((make_run("late"), 2.0), (make_run("late", "packed"), 1.9), (make_run("random"), 2.5))
     assert single.measured and single.measured.lead == "The only model that was evaluated here."
@@ -142,11 +151,14 @@ def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() 
 
 def test_a_variant_of_the_best_model_before_the_second_model_is_explained() -> None:
     leaderboard = make_leaderboard((make_run("late"), 2.0), (make_run("early"), 0.5), (make_run("random"), 2.5))
-    cells = {"mmbench_video": Cell(1.0, 0.75, 1.25, run=make_run("late", "packed"))}
+    cells = {"mmbench_video": Cell(1.0, 0.75, 1.25, run=make_run("late", "packed"), is_tied=True)}
     variant = LeaderboardRow("late/1 frame", "Late, 1 frame", "late", "model", "", is_variant=True, cells=cells)
     (ranking,) = build_rankings(leaderboard._replace(rows=[*leaderboard.rows, variant]), {})
     assert ranking.measured is not None
-    assert ranking.measured.lead.startswith("1.50 above Early, the best other model: a significant lead")
+    assert ranking.measured.lead == (
+        "1.50 [1.15, 1.85] above Early, the best other model, by the intervals of both: a significant lead. "
+        "Tied with Late, 1 frame, the same model."
+    )
     assert [row.label for row, _ in ranking.entries] == ["Random", "Late", "Late, 1 frame", "Early"]
 
 

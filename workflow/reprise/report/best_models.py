@@ -10,6 +10,7 @@ from reprise.report.leaderboard import (
     LeaderboardColumn,
     LeaderboardRow,
     PairedComparisons,
+    combine_intervals,
     is_distinguishable,
 )
 
@@ -99,20 +100,22 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
     second_row, second = others[0]
     decimals = column.headline.decimals
     comparison = comparisons.get((cell.run, second.run))
-    difference, interval, test = cell.value - second.value, "", ""
     if comparison is not None:
         test = f", {describe_p(comparison.p).replace(' ', NO_BREAK)}"
-        difference = comparison.difference
-        interval = f" {format_interval(comparison.low, comparison.high, decimals)}".rstrip()
+        difference, low, high = comparison.difference, comparison.low, comparison.high
+    else:  # The runs have different protocols or samplings.
+        test = ", by the intervals of both"
+        difference, (low, high) = cell.value - second.value, combine_intervals(cell, second) or (None, None)
+    interval = f" {format_interval(low, high, decimals)}".rstrip()
     lead = f"{format_value(difference, decimals)}{interval} above {_name_second(measured, second_row)}{test}"
     tied = [other_row.label for other_row, other in others[1:] if other.is_tied]
     if is_distinguishable(cell, second, comparisons):
         verdict = f"a significant lead over it, but not over {_join_names(tied)}" if tied else "a significant lead"
     else:
         verdict = f"no significant lead over {_join_names(['it', *tied])}" if tied else "no significant lead"
-    if comparison is None:
-        verdict += " (by both intervals; another protocol or sampling)"
-    return BestModel(row, cell, cell.value, f"{lead}: {verdict}.")
+    tied_variants = [other.label for other, number in measured if number.is_tied and other.model == row.model]
+    variants = f" Tied with {_join_names(tied_variants)}, the same model." if row.model and tied_variants else ""
+    return BestModel(row, cell, cell.value, f"{lead}: {verdict}.{variants}")
 
 
 def _name_second(models: Numbers, second: LeaderboardRow) -> str:

@@ -204,12 +204,22 @@ def _mark_best(column: LeaderboardColumn, rows: Iterable[LeaderboardRow], compar
 def is_distinguishable(best: Cell, cell: Cell, comparisons: PairedComparisons) -> bool:
     """Return whether two measured numbers differ.
 
-    Runs with the same protocol and sampling are compared sample by sample. For others, the interval of the difference
-    is computed from both intervals as if the numbers were independent (MOVER; Zou and Donner, 2008).
+    Runs with the same protocol and sampling are compared sample by sample, others by their intervals.
     """
     comparison = comparisons.get((best.run, cell.run))
     if comparison is not None:
         return comparison.p < ALPHA
-    if best.low is None or cell.high is None:
-        return False
-    return best.value - cell.value > math.hypot(best.value - best.low, cell.high - cell.value)
+    interval = combine_intervals(best, cell)
+    return interval is not None and interval[0] > 0
+
+
+def combine_intervals(first: Cell, second: Cell) -> tuple[float, float] | None:
+    """Return the interval of the difference of two numbers as if they were independent (MOVER; Zou and Donner, 2008).
+
+    It is None if one of them has no interval.
+    """
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return None
+    difference = first.value - second.value
+    low = difference - math.hypot(first.value - first.low, second.high - second.value)
+    return low, difference + math.hypot(first.high - first.value, second.value - second.low)

@@ -124,10 +124,9 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
     """Yield the remarks below a benchmark's sentences."""
     ordered = benchmark.ordered_only
     if ordered:
-        expected = "" if ordered.expected is None else f", {format_value(ordered.expected, 1)} expected by guessing"
         yield (
             f"{format_share(ordered.count, benchmark.questions)} questions score higher as planned than in both other "
-            f"orders{expected}; {ordered.mirrored} score lower than both."
+            f"orders, and {ordered.mirrored} score lower than in both."
         )
     if benchmark.best_frames:
         yield _describe_positions(benchmark)

@@ -99,6 +99,15 @@ def test_the_header_stays_in_view(board: Viewer) -> None:
         assert box["height"] < 900, "the region fits the window"
 
 
+def test_the_header_never_covers_the_focus(board: Viewer) -> None:
+    board.page.locator("tbody a").last.focus()
+    header = board.page.locator("thead th").last
+    for _ in range(60):
+        board.page.keyboard.press("Shift+Tab")
+        focus, box = board.page.locator(":focus").bounding_box(), header.bounding_box()
+        assert focus is not None and box is not None and focus["y"] >= box["y"] + box["height"] - 1
+
+
 def test_results_that_cannot_be_told_from_the_best_are_shaded(board: Viewer) -> None:
     best = board.page.locator(".leaderboard td.best")
     expect(best).to_have_count(1)

@@ -15,6 +15,7 @@ from reprise.core.schemas import CLIP_METADATA, CONSTRUCTION_STATISTICS, ITEMS, 
 from reprise.figures.canvas import MAX_HEIGHT, fix_layout
 from reprise.figures.draw import draw_figure
 from reprise.figures.keys import FigureKey
+from reprise.figures.scatter import PointCloud, arrange
 from reprise.tables.builder import TableBuilder
 from reprise.tables.published import PublishedTable
 
@@ -23,7 +24,7 @@ from tests.unit.figures.test_styles import SMALLEST_TEXT, draw_two_models, load_
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.tables.world import metric_row
 
-WIDTHS = (3.25, 5.5)  # inches: a column of CVPR, and the text of NeurIPS
+WIDTHS = (3.03, 3.25, 5.5)  # inches: columns of ACL and of CVPR, and the text of NeurIPS
 NO_NUMBERS = PublishedTable(None, "")
 
 
@@ -184,6 +185,14 @@ def test_equal_numbers_of_several_models_do_not_cover_each_other(name: str, widt
         assert len(marks) > 1
         distance = min(second - first for first, second in pairwise(heights))
         assert distance >= 0.95 * max(line.get_markersize() for line in marks), "points of font size"
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 6.875])
+def test_many_rows_of_scatter_plots_fit_a_page(width: float) -> None:
+    clouds = [PointCloud(row, "", panel, "", pl.DataFrame()) for row in "abcdefg" for panel in "ABCDEFGH"]
+    grid = arrange(clouds, 8, width, 7.8)
+    assert grid.height < 7.8 + 1e-9 and grid.columns == 8
+    assert arrange(clouds, 8, width, 99).columns == (4 if width < 4 else 8), "a higher page has larger panels"
 
 
 def test_a_fill_means_one_number_of_frames_in_all_figures() -> None:

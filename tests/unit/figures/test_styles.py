@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from reprise.config.figures import VENUE_WIDTHS, TableFigure, compute_width
@@ -23,6 +24,7 @@ from reprise.figures.canvas import (
     FAINT_COLOUR,
     GRID_COLOUR,
     INK,
+    MAX_HEIGHT,
     STRICT_REGION_COLOUR,
 )
 from reprise.figures.keys import FigureKey
@@ -144,10 +146,16 @@ WIDTHS = sorted({width for widths in VENUE_WIDTHS.values() for width in widths})
 def test_texts_fit_the_width_of_the_venue(kind: str, width: float) -> None:
     figure = draw_trend(width) if kind == "trend" else draw_two_models(kind, width)
     figure.canvas.draw()
-    assert figure.get_figwidth() == width
+    assert figure.get_figwidth() == width and figure.get_figheight() <= MAX_HEIGHT
     box = figure.get_tightbbox()
     assert box.x0 > -0.01 and box.x1 < width + 0.01
     assert min(text.get_fontsize() for text in figure.findobj(Text)) >= SMALLEST_TEXT
+
+
+def test_fills_of_a_trend_show_no_number_of_frames() -> None:
+    figure = draw_trend(5.5)
+    assert {line.get_fillstyle() for line in figure.findobj(Line2D)} == {"full"}
+    assert len({line.get_marker() for legend in figure.findobj(Legend) for line in legend.legend_handles}) == 4
 
 
 def compute_contrast(colour: str, other: str) -> float:

@@ -29,7 +29,7 @@ from reprise.figures.series import DASHES
 PANELS_PER_ROW = 2  # for the panels of a benchmark's construction
 CONSTRUCTION_PANEL_HEIGHT = 1.7  # inches
 PANEL_HEAD, BAR_HEIGHT = 0.6, 0.13  # inches: of a panel of named counts without its bars, and of a bar
-RANGE_PANEL_WIDTH, NAME_PANEL_WIDTH = 1.6, 2.6  # inches: smallest widths of panels of ranges and of named counts
+RANGE_PANEL_WIDTH, NAME_PANEL_WIDTH = 1.5, 2.6  # inches: smallest widths of panels of ranges and of named counts
 LABEL_SHARE = 0.45  # largest share of a panel's width that the names of counts take
 BAR_STYLE = {"color": COUNT_COLOUR, "edgecolor": INK, "linewidth": 0.4}
 

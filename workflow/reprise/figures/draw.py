@@ -19,6 +19,7 @@ from reprise.tables.builder import TIDY_SCHEMA, TableBuilder
 from reprise.tables.footnotes import judge_notes
 from reprise.tables.published import PublishedTable
 
+MAX_NAMES = 8  # rows that a note names, and notes on rows
 NO_NUMBERS_NOTE = "Nothing to show: no number is measured here or published."
 
 
@@ -167,7 +168,8 @@ def _draw_numbers(
         panels = [panel for panel in panels if panel.ticks]
     if isinstance(spec, Lines) and any(len(panel.ticks) > 1 for panel in panels):
         legend = lines.build_legend(panels, key.styles)
-        canvas = _create_canvas(key, lines.compute_height(len(panels), key.width), legend, notes)
+        height = min(lines.compute_height(len(panels), key.width), _compute_body_limit(key, legend, notes))
+        canvas = _create_canvas(key, height, legend, notes)
         lines.draw_lines(canvas, panels, key.styles, spec.axis)
         return canvas.figure, rows
     if isinstance(spec, Lines):
@@ -185,10 +187,12 @@ def _draw_frames(key: FigureKey, spec: Lines, chart_rows: Sequence[ChartRow], no
     all_panels = list(chart.build_frame_lines(chart_rows))
     panels = [(title, panel_lines) for title, panel_lines in all_panels if panel_lines]
     missing = [title for title, panel_lines in all_panels if not panel_lines] if panels else []
-    missing += chart.list_lines_without_numbers(chart_rows)
+    missing_rows = chart.list_rows_without_numbers(chart_rows)  # Another note names them.
+    missing += [name for name in chart.list_lines_without_numbers(chart_rows) if name not in missing_rows]
     notes = [f"Without any number: {', '.join(missing)}." if missing else "", *notes]
     legend = lines.build_frames_legend(panels, key.styles)
-    canvas = _create_canvas(key, lines.compute_height(len(panels), key.width), legend, notes)
+    height = min(lines.compute_height(len(panels), key.width), _compute_body_limit(key, legend, notes))
+    canvas = _create_canvas(key, height, legend, notes)
     lines.draw_frames(canvas, panels, key.styles, spec.axis)
     return canvas.figure
 
@@ -224,12 +228,13 @@ def _iter_gap_notes(panel: Panel, chart_rows: Sequence[ChartRow]) -> Iterator[st
 def _collect_notes(builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]) -> list[str]:
     """Return the notes on rows without numbers, on judges, on failed answers, and on single rows."""
     missing_rows = chart.list_rows_without_numbers(chart_rows)
-    lines = [f"Not run here, and not published: {', '.join(missing_rows)}."] if missing_rows else []
+    missing_names = ", ".join(summarize_list(missing_rows, MAX_NAMES, "{} more"))
+    lines = [f"Not run here, and not published: {missing_names}."] if missing_rows else []
     for builder in builders:
         lines += [builder.describe_judges() if builder.spec.judge else "", *judge_notes(builder.key, builder.metrics)]
     lines += [line for builder in builders for line in builder.find_wrong_answer_notes()]
     notes = [f"{chart_row.label}: {' '.join(chart_row.notes)}" for chart_row in chart_rows if chart_row.notes]
-    return [*dict.fromkeys([*lines, *summarize_list(notes, 8, "{} more rows have notes; see their tables.")])]
+    return [*dict.fromkeys([*lines, *summarize_list(notes, MAX_NAMES, "{} more rows have notes; see their tables.")])]
 
 
 def _compute_body_limit(key: FigureKey, legend: LegendEntries, notes: Sequence[str]) -> float:

@@ -98,11 +98,11 @@ def _list_shifts(count: int, spread: float) -> list[float]:
 
 
 def _draw_line(
-    axes: Axes, numbers: Mapping[float, TableNumber], style: SeriesStyle, variants: Mapping[float, int] | None = None
+    axes: Axes, numbers: Mapping[float, TableNumber], style: SeriesStyle, fills: Mapping[float, int] | None = None
 ) -> None:
     """Draw numbers by position with their intervals, joined by a line that stops at a missing number.
 
-    `variants` maps positions to the variants of their markers, if these differ from the line's.
+    `fills` maps positions to the fills of their markers, if these differ along the line.
     """
     points = dict(sorted(numbers.items()))
     values = [math.nan if number.value is None else number.value for number in points.values()]
@@ -112,7 +112,7 @@ def _draw_line(
             continue
         if number.interval:
             axes.plot([x, x], number.interval, color=style.model_style.colour, linewidth=0.8)
-        marker = replace(style, variant=variants[x]) if variants else style
+        marker = replace(style, fill=fills[x]) if fills else style
         axes.plot([x], [number.value], zorder=3, **marker.style_marker(is_published=is_published(number)))
 
 
@@ -167,8 +167,8 @@ def draw_frames(
                 positions = {x: (x or TEXT_ONLY_POSITION) * 2**shift for x in numbers}
                 style = line_styles[line.label]
                 # The fill of a mark shows its number of frames, as in other figures.
-                variants = {} if style.variant else {positions[x]: get_variant(x) for x in numbers}
-                _draw_line(axes, {positions[x]: number for x, number in numbers.items()}, style, variants)
+                fills = {} if style.fill else {positions[x]: get_variant(x) for x in numbers}
+                _draw_line(axes, {positions[x]: number for x, number in numbers.items()}, style, fills)
         ticks = sorted({x for line in lines for x in line.numbers})
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY_POSITION for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])

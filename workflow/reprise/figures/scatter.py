@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from matplotlib.artist import Artist
@@ -38,9 +38,10 @@ REGION_LABELS = {
     WRONG: "wrong: the wrong caption scores at least as high",
 }
 # Inches: width of a panel if there is enough height, smallest width for its title, and heights of the titles.
-PANEL_WIDTH, SMALLEST_PANEL_WIDTH, PANEL_HEAD, ROW_HEAD = 0.64, 0.35, 0.32, 0.22
+PANEL_WIDTH, SMALLEST_PANEL_WIDTH, PANEL_HEAD, ROW_HEAD = 0.64, 0.33, 0.32, 0.22
 AXIS_WIDTH, AXIS_LABEL_HEIGHT, TICK_LABEL_HEIGHT = 0.35, 0.15, 0.08
 PANEL_GAP = 0.03  # half the distance of two panels in inches
+SMALLEST_SIDE = 0.3  # inches: smallest height of a panel without its title
 ASPECT = 0.9  # height of a panel / width of a panel with its margins
 # Columns of a point cloud: `across` is the score of the right caption, `up` that of the wrong one.
 POINT_COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
@@ -136,16 +137,18 @@ class CloudGrid:
 
     clouds_by_row: Mapping[str, Sequence[PointCloud]]
     columns: int
-    width: float
-    """width of the figure in inches"""
+    side: float
+    """height of a panel without its title in inches"""
+
+    @property
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of panels of each block."""
+        return [math.ceil(len(clouds) / self.columns) for clouds in self.clouds_by_row.values()]
 
     @property
     def block_heights(self) -> list[float]:
         """Return the height in inches of each block."""
-        panel_height = (self.width - AXIS_WIDTH) / self.columns * ASPECT + PANEL_HEAD
-        heights = [
-            math.ceil(len(clouds) / self.columns) * panel_height + ROW_HEAD for clouds in self.clouds_by_row.values()
-        ]
+        heights = [row_count * (self.side + PANEL_HEAD) + ROW_HEAD for row_count in self.row_counts]
         return [*heights[:-1], *(height + TICK_LABEL_HEIGHT for height in heights[-1:])]
 
     @property
@@ -161,8 +164,12 @@ def arrange(clouds: Sequence[PointCloud], panels_per_row: int, width: float, lim
     columns = count_columns(most, width - AXIS_WIDTH, panel_width)
     largest_count = max(columns, min(most, int((width - AXIS_WIDTH) / SMALLEST_PANEL_WIDTH)))
     row_counts = range(math.ceil(most / columns), math.ceil(most / largest_count) - 1, -1)
-    grids = [CloudGrid(clouds_by_row, math.ceil(most / rows), width) for rows in row_counts]
-    return next((grid for grid in grids if grid.height <= limit), grids[-1])
+    counts = [math.ceil(most / rows) for rows in row_counts]
+    grids = [CloudGrid(clouds_by_row, count, (width - AXIS_WIDTH) / count * ASPECT) for count in counts]
+    if fitting_grid := next((grid for grid in grids if grid.height <= limit), None):
+        return fitting_grid
+    excess = (grids[-1].height - limit) / sum(grids[-1].row_counts)
+    return replace(grids[-1], side=max(SMALLEST_SIDE, grids[-1].side - excess))
 
 
 def draw_scatter(canvas: Canvas, grid: CloudGrid, style_by_row: Mapping[str, SeriesStyle]) -> None:

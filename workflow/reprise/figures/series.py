@@ -25,19 +25,20 @@ PUBLISHED_LABEL = "hollow: published by the paper"
 
 @dataclass(frozen=True)
 class SeriesStyle:
-    """The colour and marker of a series' model, and the variant of the model.
+    """The colour and marker of a series' model, and the variants of the model that fill and dash show.
 
     The variant of a number of frames is the same in all figures, so that one mark never has two meanings.
     """
 
     model_style: ModelStyle
-    variant: int = 0
+    fill: int = 0
+    dash: int = 0
 
     def style_marker(self, *, is_published: bool = False) -> dict[str, Any]:
         """Return the marker for matplotlib; it is hollow for a published number."""
         colour, marker = self.model_style.colour, self.model_style.marker
         face = BACKGROUND if is_published else colour
-        fill = "full" if is_published else FILLS[self.variant % len(FILLS)]
+        fill = "full" if is_published else FILLS[self.fill % len(FILLS)]
         return {
             "linestyle": "", "marker": marker, "color": colour, "markerfacecolor": face, "fillstyle": fill,
             "markerfacecoloralt": BACKGROUND, "markeredgewidth": 0.8,
@@ -45,7 +46,7 @@ class SeriesStyle:
 
     def style_line(self) -> dict[str, Any]:
         """Return the line for matplotlib, without its markers."""
-        return {"color": self.model_style.colour, "linestyle": DASHES[self.variant % len(DASHES)]}
+        return {"color": self.model_style.colour, "linestyle": DASHES[self.dash % len(DASHES)]}
 
     def build_legend_symbol(self, *, has_line: bool, has_marker: bool = True) -> Line2D:
         """Return the symbol of a legend's entry."""
@@ -72,11 +73,10 @@ def style_labels(
         frame_counts: Label -> its number of frames.
         styles: Model -> its style.
     """
+    variants = {label: get_variant(frame_counts.get(label)) for label in labels}
     return {
-        label: SeriesStyle(
-            styles[models[label]] if label in models else WITHOUT_MODEL, get_variant(frame_counts.get(label))
-        )
-        for label in labels
+        label: SeriesStyle(styles[models[label]] if label in models else WITHOUT_MODEL, variant, variant)
+        for label, variant in variants.items()
     }
 
 
@@ -91,9 +91,10 @@ def style_series(
     series_styles = style_labels(labels, models, frame_counts, styles)
     for label, style in series_styles.items():
         used = used_variants[models.get(label)]
-        if style.variant in used:
-            series_styles[label] = replace(style, variant=max(FIRST_FURTHER_VARIANT, max(used) + 1))
-        used.add(series_styles[label].variant)
+        if style.fill in used:
+            variant = max(FIRST_FURTHER_VARIANT, max(used) + 1)
+            series_styles[label] = replace(style, fill=variant, dash=variant)
+        used.add(series_styles[label].fill)
     return series_styles
 
 

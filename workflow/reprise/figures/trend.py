@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reprise.core.errors import UserError
-from reprise.figures.canvas import FAINT_COLOUR, STYLE, count_columns, create_canvas, wrap_label
+from reprise.figures.canvas import FAINT_COLOUR, STYLE, compute_body_limit, count_columns, create_canvas, wrap_label
 from reprise.figures.series import SeriesStyle
 from reprise.figures.styles import MARKERS, MODEL_COLOURS, ModelStyle
 
@@ -66,14 +66,16 @@ def _draw(numbers: pl.DataFrame, models: Sequence[str], width: float) -> Figure:
     has_steps = not numbers["step"].null_count()
     # The checkpoints are one model, so all lines have one colour, and markers and dashes distinguish the numbers.
     styles = {
-        column: SeriesStyle(ModelStyle(colour=MODEL_COLOURS[0], marker=MARKERS[index % len(MARKERS)]), index)
+        column: SeriesStyle(ModelStyle(colour=MODEL_COLOURS[0], marker=MARKERS[index % len(MARKERS)]), dash=index)
         for index, column in enumerate(numbers["column"].unique(maintain_order=True))
     }
     columns = count_columns(len(parts), width, PANEL_WIDTH)
     rows = math.ceil(len(parts) / columns)
     with mpl.rc_context(STYLE):
         legend = [(style.build_legend_symbol(has_line=has_steps), column) for column, style in styles.items()]
-        canvas = create_canvas(width, PANEL_HEIGHT * rows, "Score by checkpoint", "", [NOTE], legend)
+        texts = ("Score by checkpoint", "", [NOTE], legend)
+        height = min(PANEL_HEIGHT * rows, compute_body_limit(width, *texts))
+        canvas = create_canvas(width, height, *texts)
         grid = canvas.body.subplots(rows, columns, squeeze=False).flatten()
         for axes, part in zip(grid, parts, strict=False):
             _draw_benchmark(axes, part, models, styles, has_steps=has_steps)

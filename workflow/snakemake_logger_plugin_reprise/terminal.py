@@ -131,7 +131,8 @@ class Terminal:
                     self._planned_counts.update(count_jobs(fields["stats"]))
                     if not self._quiet:
                         rule_counts = ", ".join(f"{count} {rule}" for rule, count in self._planned_counts.items())
-                        self._print(f"{self._planned_counts.total()} jobs: {rule_counts}", "bold")
+                        total = self._planned_counts.total()
+                        self._print(f"{total} job{'s' * (total != 1)}: {rule_counts}", "bold")
                 case LogEvent.JOB_INFO:
                     name = f"{fields['rule_name']} {format_wildcards(fields['wildcards'])}".strip()
                     logs = tuple(map(Path, fields["log"]))

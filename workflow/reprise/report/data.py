@@ -313,6 +313,8 @@ class BenchmarkWriter:
                 "name": run.scored.name,
                 "model": run.scored.run.model,
                 "label": display_text(run.label),
+                "title": display_text(run.title),
+                "frames": display_text(run.sampling_title or run.scored.run.sampling),
                 "protocol": run.scored.run.protocol,
                 "sampling": run.scored.run.sampling,
                 "judge": run.judge,

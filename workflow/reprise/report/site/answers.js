@@ -13,7 +13,7 @@ reprise.answers = (() => {
     const preview = text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW)}...` : text;
     const summary = make("summary", {}, outcome.badge(outcome.describe(columns, metric, item)), " ",
       letter ? make("span", { class: "letter" }, letter) : null, makeText("strong", run.label),
-      make("span", { class: "where" }, ` ${run.protocol}, ${run.sampling}`), makeText("span", preview, { class: "preview" }));
+      make("span", { class: "where" }, ` ${run.title}`), makeText("span", preview, { class: "preview" }));
     const body = answers.map((answer) => section(answer, requests.find(({ role }) => role === answer.role) || {}, columns));
     return make("details", { class: "run", open }, summary, ...body, verdicts(run, columns, item),
       run.page ? make("p", {}, make("a", { href: run.page }, "Page of this run")) : null);

@@ -34,8 +34,8 @@ reprise.comparison = (() => {
     container.append(bar(counts), make("p", { class: "counts" }, ...numbers));
   }
 
-  function describeRun({ label, protocol, sampling }) {
-    return [make("strong", { dir: "auto" }, label), ` (${protocol}, ${sampling})`];
+  function describeRun({ label, title }) {
+    return [make("strong", { dir: "auto" }, label), ` (${title})`];
   }
 
   function link(kind, text, { state }) {

@@ -32,8 +32,8 @@ reprise.controls = (() => {
 
   function runChoices(runs, firstChoices) {
     // The start of a text is what a narrow select shows: the ablation of a sampling, then the model.
-    const choices = runs.map(({ name, label, protocol, sampling, judge }) => ({
-      value: name, text: [...sampling.split(".").slice(1), label, judge].filter(Boolean).join(" · "), groupLabel: `${protocol}, ${sampling}`,
+    const choices = runs.map(({ name, label, title, sampling, judge }) => ({
+      value: name, text: [...sampling.split(".").slice(1), label, judge].filter(Boolean).join(" · "), groupLabel: title,
     }));
     return [...firstChoices, ...choices];
   }

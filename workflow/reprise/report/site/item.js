@@ -70,7 +70,7 @@ reprise.item = (() => {
     const figures = frames(view, loaded, video);
     const { compared, others } = texts(loaded.data);
     const models = reprise.outcome.describeModels(view, item);
-    return [heading(index.id[item]), models ? make("p", { class: "where" }, `${models} (${view.run.protocol}, ${view.run.sampling})`) : null, make("section", { class: "saw", "aria-label": "What the models saw and answered" },
+    return [heading(index.id[item]), models ? make("p", { class: "where" }, `${models} (${view.run.title})`) : null, make("section", { class: "saw", "aria-label": "What the models saw and answered" },
       compared, ...runsBySampling(view, loaded).flatMap(({ runs }, position) => [...runs.map((run) => verdict(view, loaded, run)), figures[position]]),
       playButton(figures, video), reprise.filmstrip.buttons(view, loaded, () => container.querySelector(".saw"))),
     make("div", { class: "sides" }, make("div", {}, element, details(view, loaded.data)),
@@ -119,9 +119,9 @@ reprise.item = (() => {
   function frames(view, loaded, video) {
     const { data, clip } = loaded;
     const hasFrames = (run, plan) => plan && !run.imported && (data.answers[run.index] || []).some(({ frames: count }) => count);
-    return runsBySampling(view, loaded).map(({ sampling, plan, runs }) => {
+    return runsBySampling(view, loaded).map(({ plan, runs }) => {
       const runsWithFrames = runs.filter((run) => hasFrames(run, plan));
-      return runsWithFrames.length ? planFigure(view, plan, runsWithFrames, { clip, sampling, video }) : withoutFrames(runs[0], plan);
+      return runsWithFrames.length ? planFigure(view, plan, runsWithFrames, { clip, video }) : withoutFrames(runs[0], plan);
     });
   }
 
@@ -134,7 +134,7 @@ reprise.item = (() => {
   function planFigure(view, { times, planned, note, otherClip }, runs, context) {
     const letter = (run) => (view.run && view.other ? `${run === view.run ? "A" : "B"} ` : "");
     const models = runs.map((run) => `${letter(run)}${run.label}`).join(" and ");
-    const figure = reprise.frames.show({ ...context, models, times, planned, note, otherVideo: otherClip && otherClip.media });
+    const figure = reprise.frames.show({ ...context, models, times, planned, note, sampling: runs[0].frames, otherVideo: otherClip && otherClip.media });
     return Object.assign(figure, { plan: { times, planned, otherClip } }); // for `filmstrip`
   }
 

@@ -17,7 +17,7 @@ reprise.provenance = (() => {
     }
     shownKey = key;
     const body = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Where the numbers come from" }, "Loading ...");
-    const section = make("details", {}, make("summary", {}, "Where the numbers of ", makeText("strong", run.label), ` (${run.protocol}, ${run.sampling}) come from`), body);
+    const section = make("details", {}, make("summary", {}, "Where the numbers of ", makeText("strong", run.label), ` (${run.title}) come from`), body);
     section.addEventListener("toggle", () => section.open && fill(body, view));
     container.replaceChildren(section);
   }

@@ -12,7 +12,7 @@ reprise.verdict = (() => {
     const answers = data.answers[run.index] || [];
     const metric = chooseMetric(run, view);
     const head = make("p", {}, outcome.badge(outcome.describe(columns, metric, view.item)), " ",
-      ...(view.other ? [make("span", { class: "letter" }, letter), " "] : []), makeText("strong", run.label), ` ${run.protocol}, ${run.sampling}: `,
+      ...(view.other ? [make("span", { class: "letter" }, letter), " "] : []), makeText("strong", run.label), ` ${run.title}: `,
       ...reasons(answers, data, run, columns));
     const sample = metric === view.metric && samples && samples.of(view.item);
     return make("div", { class: "why" }, head, sample ? describeSample(view, sample) : null);

@@ -6,6 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from reprise.core.files import write_text
+from reprise.core.paths import figure_file, settings_name
+from reprise.figures.keys import FigureKey
 from reprise.models.keys import RunKey
 from reprise.report.keys import ReportedTable
 from reprise.report.missing_page import parse_missing_list
@@ -18,6 +21,7 @@ from reprise.tables.keys import TableKey
 from tests.unit.report.test_bad_input import make_table_key
 from tests.unit.report.world import OTHER_RUN, RUN, World, make_metric
 from tests.unit.rows import response_row, verdict_row
+from tests.unit.tables.full_tables import list_settings
 
 ITEMS_OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
 
@@ -131,6 +135,24 @@ def test_a_run_page_leaves_out_what_says_nothing(world: World) -> None:
     world.build()
     page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
     assert ">Authors'</th>" in page and ">60.00</td>" in page and ">failed</th>" in page
+
+
+def test_a_figure_without_numbers_is_only_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {
+        key.figure: key for key in list_settings("paper") if isinstance(key, FigureKey) and key.benchmark == "velociti"
+    }
+    world.figures = ("fig3", "fig4")
+    world.settings |= {settings_name("figures", "velociti", figure): keys[figure] for figure in world.figures}
+    monkeypatch.chdir(world.root.parent)
+    for figure, rows in (("fig3", ""), ("fig4", "paper,fig4\n")):
+        for kind in ("csv", "pdf", "png", "svg"):
+            write_text(figure_file("velociti", figure, kind), f"suite,figure\n{rows}" if kind == "csv" else kind)
+    world.build()
+    page, first_page = (world.files()[name].decode() for name in ("figures/velociti.html", "index.html"))
+    assert [name for name in world.figures if f"velociti/{name}.svg" in page] == ["fig4"]
+    assert f"<li>VELOCITI, Figure 3: {keys['fig3'].spec.title}</li>" in page
+    assert "velociti.html#fig4" in first_page and "velociti.html#fig3" not in first_page
+    assert not any("fig3" in name for name in world.files())
 
 
 def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:

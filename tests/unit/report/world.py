@@ -111,6 +111,7 @@ class World:
         self.metrics_by_run: dict[str, list[Mapping[str, Any]]] = {}
         """metrics of a run, if they are not those of all runs"""
         self.tables: tuple[ReportedTable, ...] = ()
+        self.figures: tuple[str, ...] = ()
         self.is_baseline = False
         self.headline: dict[str, Any] | None = None
         self.is_recorded = False
@@ -149,7 +150,7 @@ class World:
             for name in self.runs
         ]  # fmt: skip
         entry = {"name": "velociti", "title": "VELOCITI", "has_clips": True, "runs": runs, "tables": self.tables}
-        entry["headline"] = self.headline
+        entry |= {"headline": self.headline, "figures": self.figures}
         suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         options = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
         return ReportKey.model_validate(suite | options | self.key_changes)

@@ -238,16 +238,20 @@ class Pages:
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, tables=tables)
 
     def _write_figures(self, benchmark: ReportedBenchmark) -> None:
-        """Write the page of a benchmark's figures, and copy their files."""
+        """Write the page of a benchmark's figures, and copy their files. It only names figures without numbers."""
         name = benchmark.name
         figures = self._figures[name] = {}
+        empty_figures: list[FigureKey] = []
         for figure in benchmark.figures:
-            figures[figure] = cast(FigureKey, self._settings[settings_name("figures", name, figure)])
-            for kind in FIGURE_KINDS:
-                self._folder.copy(
-                    verify_sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}"
-                )
-        self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
+            key = cast(FigureKey, self._settings[settings_name("figures", name, figure)])
+            files = {kind: verify_sealed_text(figure_file(name, figure, kind)) for kind in FIGURE_KINDS}
+            if len(files["csv"].read_text(encoding="utf-8").splitlines()) <= 1:  # only the names of columns
+                empty_figures.append(key)
+                continue
+            figures[figure] = key
+            for kind, file in files.items():
+                self._folder.copy(file, f"figures/{name}/{figure}.{kind}")
+        self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures, empty_figures=empty_figures)
 
     def _read_statistics(self, benchmark: ReportedBenchmark) -> pl.DataFrame | None:
         """Return the statistics of a benchmark's data, if its tables show them; a published run may not have them."""

@@ -9,14 +9,12 @@ Another page or folder: `python docs/screenshot.py --report results/report --pag
 """
 
 import argparse
-import os
 import shutil
-import subprocess
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from PIL import Image
+from playwright.sync_api import sync_playwright
 from reprise.core.errors import UserError, run_command
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -26,10 +24,7 @@ PROFILES, PROFILES_PICTURE = Path("results/temporal/all.png"), Path("docs/images
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
-# Time that the browser simulates before it takes the picture. The simulated time does not wait for the decoding of
-# videos, so frames of the clip may be missing. Therefore, several pictures are taken and the best one is kept.
-WAIT_MS = 400_000
-ATTEMPTS = 3
+WAIT_MS = 5_000  # time in which the browser decodes an item's frames
 
 
 def main() -> None:
@@ -44,13 +39,8 @@ def main() -> None:
         shutil.copyfile(PROFILES, PROFILES_PICTURE)
         return
     for page, out in ({args.page: args.out} if args.page else PICTURES).items():
-        out.write_bytes(best_picture(args.report, page))
+        out.write_bytes(compress(take_picture(args.report, page)))
         print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
-
-
-def best_picture(report: Path, page: str) -> bytes:
-    """Return the largest of several pictures of a page as PNG; a picture with missing frames is smaller."""
-    return max((compress(take_picture(report, page)) for _ in range(ATTEMPTS)), key=len)
 
 
 def take_picture(report: Path, page: str) -> Image.Image:
@@ -59,20 +49,14 @@ def take_picture(report: Path, page: str) -> Image.Image:
     path = (report / file).resolve()
     if not path.is_file():
         raise UserError(f"{report / file}: not found. Run `make demo` first.")
-    with TemporaryDirectory() as folder:
-        picture = Path(folder) / "page.png"
-        options = ["--headless", "--hide-scrollbars", "--disable-gpu", f"--user-data-dir={folder}/profile"]
-        options += [f"--window-size={WIDTH},{HEIGHT}", f"--virtual-time-budget={WAIT_MS}", f"--screenshot={picture}"]
-        root_options = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's sandbox does not support root
-        process = subprocess.run(
-            [browser(), *options, *root_options, f"{path.as_uri()}{separator}{fragment}"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        if not picture.is_file():
-            raise UserError(f"the browser took no picture: {process.stderr.strip()[-500:]}")
-        return Image.open(BytesIO(picture.read_bytes())).convert("RGB")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
+        window = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        window.goto(f"{path.as_uri()}{separator}{fragment}")
+        window.wait_for_timeout(WAIT_MS)
+        picture = window.screenshot()
+        chromium.close()
+    return Image.open(BytesIO(picture)).convert("RGB")
 
 
 def browser() -> str:

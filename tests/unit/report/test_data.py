@@ -141,7 +141,10 @@ def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: W
     state = world.data("catalog")["benchmarks"][0]["initial_state"]
     assert (state["run"], state["other"], state["show"]) == (RUN, SHUFFLED_RUN, "temporal")
     assert state["group"] == "average"
-    assert "VELOCITI: 1 item</a>, one right only in the planned order" in world.files()["index.html"].decode()
+    assert (
+        "VELOCITI: 1 item</a> of 2, one right only in the planned order (0 right only in other orders)"
+        in world.files()["index.html"].decode()
+    )
 
 
 def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:

@@ -9,6 +9,8 @@ from reprise.core.names import LINK
 from reprise.core.settings import FilePath, FilePattern, Settings
 from reprise.extraction.keys import Pattern
 
+SUBSET = "subset"  # group of items that protocols of a published subset query
+
 
 class Protocol(Settings):
     """How items become requests: form of question, prompt, kind of answer, and extraction of the option."""
@@ -125,3 +127,7 @@ class Benchmark(Settings):
     """Protocols by name."""
     protocol_titles: dict[Slug, str] = Field({})
     """For a protocol, its name in the report, in a few words; by default the key."""
+
+    def get_title(self, protocol: str) -> str:
+        """Return the name of the benchmark, and whether a protocol queries only its subset."""
+        return f"{self.title} {SUBSET}" if self.protocols[protocol].items == SUBSET else self.title

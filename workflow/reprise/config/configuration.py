@@ -84,7 +84,7 @@ class Configuration:
         lines = self.suite.overview_lines()
         if settings is None or overview is None or not lines:
             return None
-        title, columns = settings.title, overview.columns
+        title, columns = settings.get_title(overview.protocol), overview.columns
         # The benchmark's title is above its columns, or in the header of its only column.
         span_columns = [column.model_copy(update={"span": title}) for column in columns]
         prefixed_columns = [column.model_copy(update={"title": f"{title} {column.title}"}) for column in columns]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.config.benchmark import SUBSET
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.keys import ReportedBenchmark, ReportedRun
 from reprise.report.runs import NO_SIGN, RATING, get_item_signs
@@ -56,9 +57,11 @@ def compare_with_papers(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> 
 class Highlight(NamedTuple):
     """Items worth a look, with the state in which the item browser shows them."""
 
+    title: str  # of the benchmark, and whether the runs are about its subset
     description: str
     state: BrowserState
     items: Sequence[int]  # indices of the items
+    total: int  # number of items that were examined
 
 
 def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
@@ -66,7 +69,8 @@ def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[s
 
     This is the definition of temporal profiles, but a suite may have only one of the two ablations. An item counts by
     its own answers, also if the metric counts pairs or videos. The column `temporal` maps each metric to one character
-    per item: 1 for a marked item, else 0.
+    per item: 1 for a marked item, 2 for one that scores lower as planned than in both, 0 for others, and - for items
+    that do not count in all runs.
     """
     for run in benchmark.runs:
         ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED) if name in run.ablations]
@@ -75,11 +79,14 @@ def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[s
         run_columns = columns[run.scored.name]
         for metric in [RATING] if RATING in run_columns else run_columns["fixed"]:
             all_signs = [get_item_signs(columns_of_run, metric) for columns_of_run in (run_columns, *ablations)]
-            marks = (
-                NO_SIGN not in ablated_signs and sign > max(ablated_signs)
-                for sign, *ablated_signs in zip(*all_signs, strict=True)
-            )
-            run_columns.setdefault("temporal", {})[metric] = "".join("1" if mark else "0" for mark in marks)
+            marks = (_mark_item(*signs) for signs in zip(*all_signs, strict=True))
+            run_columns.setdefault("temporal", {})[metric] = "".join(marks)
+
+
+def _mark_item(planned: str, *ablated: str) -> str:
+    if NO_SIGN in (planned, *ablated):
+        return NO_SIGN
+    return "1" if planned > max(ablated) else "2" if planned < min(ablated) else "0"
 
 
 def find_order_ablation(run: ReportedRun) -> str:
@@ -134,23 +141,37 @@ def find_highlights(
     state = {"b": benchmark.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
     metric = columns["question_metric"] or first.metric
     marks = columns.get("temporal", {}).get(metric, "")
+    is_about_subset = benchmark.items.get(first.run.scored.run.protocol) == SUBSET
+    title = f"{benchmark.title} subset" if is_about_subset else benchmark.title
+    verdict = "better" if metric == RATING else "right"
+    mirrored = len(_find_items(marks, "2", is_member))
     yield Highlight(
-        f"{label} {'better' if metric == RATING else 'right'} only in the planned order",
+        title,
+        f"{label} {verdict} only in the planned order ({mirrored} {verdict} only in other orders)",
         state | {"metric": metric, "other": find_order_ablation(first.run), "show": TEMPORAL},
         _find_items(marks, "1", is_member),
+        len(_find_items(marks, "012", is_member)),
     )
     for second in best_runs[1:]:
         comparison, second_label = state | {"other": second.run.scored.name}, second.run.label
         better, worse = comparison | {"show": "better"}, comparison | {"show": "worse"}
-        yield Highlight(f"{label} right where {second_label} is wrong", better, first.find_better_items(second))
-        yield Highlight(f"{second_label} right where {label} is wrong", worse, second.find_better_items(first))
-    unparsed = _find_items(columns["state"], "u", is_member)
-    yield Highlight(f"answers of {label} that could not be parsed", state | {"show": UNPARSED}, unparsed)
+        total = sum(None not in pair for pair in zip(first.values, second.values, strict=True))
+        description = f"{label} right where {second_label} is wrong"
+        yield Highlight(title, description, better, first.find_better_items(second), total)
+        description = f"{second_label} right where {label} is wrong"
+        yield Highlight(title, description, worse, second.find_better_items(first), total)
+    yield Highlight(
+        title,
+        f"answers of {label} that could not be parsed",
+        state | {"show": UNPARSED},
+        _find_items(columns["state"], "u", is_member),
+        len(_find_items(columns["state"], "afu", is_member)),
+    )
 
 
-def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
-    """Return the indices of the group's items with this character in a column."""
-    return [position for position, character in enumerate(signs) if character == sign and is_member[position]]
+def _find_items(column: str, signs: str, is_member: Sequence[bool]) -> list[int]:
+    """Return the indices of the group's items with one of these characters in a column."""
+    return [position for position, sign in enumerate(column) if sign in signs and is_member[position]]
 
 
 def choose_initial_state(name: str, highlights: Sequence[Highlight]) -> BrowserState:

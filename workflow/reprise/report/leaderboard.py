@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from reprise.benchmarks.headline import is_above_chance
+from reprise.config.benchmark import SUBSET
 from reprise.core.notation import format_share
 from reprise.figures.styles import ModelStyle
 from reprise.report.keys import Headline, ReportedBenchmark, ReportKey, model_page
-from reprise.report.leaderboard_entries import SUBSET, Entry, Sources, collect_entries, name_entries
+from reprise.report.leaderboard_entries import Entry, Sources, collect_entries, name_entries
 from reprise.stats.beta import ALPHA
 from reprise.stats.paired import PairedComparison
 from reprise.tables.builder import NumberLink

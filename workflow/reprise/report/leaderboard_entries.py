@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.headline import find_chance
+from reprise.config.benchmark import SUBSET
 from reprise.config.tables import Column
 from reprise.media.ablations import NONE
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun
 from reprise.tables.builder import TableBuilder
-
-SUBSET = "subset"  # group of items that protocols of a published subset query
 
 
 class Sources(NamedTuple):

@@ -19,7 +19,6 @@ from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import TEMPORAL_FORMATS
-from reprise.report.leaderboard_entries import SUBSET
 from reprise.tables.published import PublishedTable, published_path
 from reprise.temporal.conditions import BEST_FRAMES
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
@@ -84,7 +83,7 @@ class TemporalRules(RuleInputs):
         verdicts = {condition: self._verdicts(scored) for condition, scored in {**conditions, **probe}.items()}
         return dict(
             name=name,
-            title=f"{config.benchmarks[name].title}{' subset' if protocol.items == SUBSET else ''}",
+            title=config.benchmarks[name].get_title(row.protocol),
             protocol=row.protocol,
             form=protocol.form,
             sampling=row.sampling,

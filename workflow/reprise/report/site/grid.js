@@ -10,10 +10,10 @@ reprise.grid = (() => {
   let table = null;
   let ready = null;
   let listedItems = null;
+  let drawnItem = -1; // the item that is marked as open
 
   /** Show the items of a view, with the open one marked. */
   async function show(next) {
-    const previous = view;
     view = next;
     ready ||= build();
     await ready;
@@ -25,8 +25,9 @@ reprise.grid = (() => {
       updateColumns();
       await table.setData(next.order.map((index) => ({ index })));
     } else {
-      [previous.item, next.item].forEach(redraw);
+      [drawnItem, next.item].forEach(redraw);
     }
+    drawnItem = next.item;
     reveal();
   }
 

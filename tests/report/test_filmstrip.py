@@ -83,7 +83,7 @@ def test_a_server_saves_the_frames_of_any_item(browser: Browser, base: str) -> N
     for viewer in open_viewer(browser, base, 1280):
         viewer.open(f"items.html#b=velociti&run={RUN}&item=a")
         if base.startswith("file:"):
-            expect(viewer.page.get_by_text("To save these frames as a picture, open the report")).to_be_visible()
+            expect(viewer.page.get_by_text("Saving these frames as a picture needs a web server")).to_be_visible()
             continue
         with viewer.page.expect_download() as download:
             viewer.page.get_by_role("button", name="Save as SVG").click()

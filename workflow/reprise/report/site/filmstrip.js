@@ -13,8 +13,8 @@ reprise.filmstrip = (() => {
       return null;
     }
     if (location.protocol === "file:" && !plans.every((plan) => hasPictures(view, loaded, plan))) {
-      return make("span", { class: "note" }, "To save these frames as a picture, open the report through a web server (",
-        make("code", {}, "python -m http.server"), "), because a page on disk may not read the frames of clips.");
+      return make("span", { class: "note" }, "Saving these frames as a picture needs a web server (",
+        make("code", {}, "python -m http.server"), ").");
     }
     const button = (kind) => make("button", { type: "button", click: ({ currentTarget }) => save(kind, view, loaded, getSection()).catch(({ message }) => (currentTarget.textContent = message)) }, `Save as ${kind.toUpperCase()}`);
     return make("span", { class: "buttons" }, button("png"), button("svg"));

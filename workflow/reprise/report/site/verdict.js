@@ -31,11 +31,11 @@ reprise.verdict = (() => {
     return answers.flatMap((answer, index) => {
       const request = requests.find(({ role }) => role === answer.role) || {};
       const role = answers.length > 1 ? [index ? "; " : "", makeText("span", answer.role), ": "] : [];
-      return [...role, ...reason(answer, request, columns)];
+      return [...role, ...reason(answer, { ...request, reference: data.answer }, columns)];
     }).concat(".");
   }
 
-  function reason(answer, { expected, options = [] }, columns) {
+  function reason(answer, { expected, options = [], reference }, columns) {
     const extraction = Object.values(answer.extractions || {})[0] || {};
     if (answer.error) {
       return [`the request failed (${answer.error})`];
@@ -45,7 +45,9 @@ reprise.verdict = (() => {
     }
     const rule = extraction.extracted_by ? ` (rule: ${extraction.extracted_by})` : "";
     if (columns.rating) {
-      return [quote(answer.text || extraction.value || ""), extraction.score === undefined ? ", not rated" : `, rated ${extraction.score} of ${columns.max_rating}`, rule];
+      const rating = extraction.score === undefined ? ", not rated" : `, rated ${extraction.score} of ${columns.max_rating}`;
+      const best = reference && extraction.score !== columns.max_rating ? [", right is ", quote(reference)] : [];
+      return [quote(answer.text || extraction.value || ""), rating, ...best, rule];
     }
     const position = options.indexOf(extraction.value);
     const score = (answer.scores || []).length === options.length && position >= 0 ? ` (p ${+answer.scores[position].toPrecision(2)})` : "";
@@ -65,7 +67,7 @@ reprise.verdict = (() => {
   function describeSample(view, { noun, members, wrong, isRight }) {
     const others = wrong.filter((item) => item !== view.item);
     const badge = outcome.badge(outcome.describeSign(isRight ? "1" : "0", view.metric));
-    const start = make("p", {}, badge, ` ${noun} of ${reprise.dom.countNoun(members.length, "item")}, counted by ${view.metric}`);
+    const start = make("p", {}, badge, ` ${noun} of ${reprise.dom.countNoun(members.length, "item")}`);
     if (isRight || !wrong.length) {
       start.append(".");
       return start;

@@ -11,7 +11,8 @@ reprise.frames = (() => {
   function show({ clip, times, planned, note, sampling, models, video, otherVideo }) {
     const source = otherVideo || (video && video.src);
     const seconds = clip.seconds || Math.max(0, ...times);
-    const caption = make("figcaption", {}, makeText("strong", models), ` got ${countNoun(times.length, "frame")} (${sampling})${note ? `: ${note}` : ""}`);
+    const count = countNoun(times.length, "frame");
+    const caption = make("figcaption", {}, makeText("strong", models), ` got ${count}${sampling === count ? "" : ` (${sampling})`}${note ? `: ${note}` : ""}`);
     const figure = make("figure", { class: "frames" }, caption);
     if (times.length) {
       figure.append(...thumbnails(times, otherVideo ? times : planned, otherVideo ? null : video, source, `Frames that ${models} got`));

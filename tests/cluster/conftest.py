@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cluster.slurm import Slurm, run_slurm, running_slurm, wait_until
-from tests.cluster.suite import MODEL_WITH_TWO_RUNS, Local, OnSlurm, cluster_suite
+from tests.cluster.suite import GPU, MODEL_WITH_TWO_RUNS, MODELS, Local, OnSlurm, cluster_suite
 from tests.faults.runs import Outcome, Run
 
 # Models of the suite, each named after what happens to its job.
@@ -47,10 +47,11 @@ class FinishedRuns:
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Local:
     """Return the suite after a local run without faults."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUDA_VISIBLE_DEVICES", "0")  # The models declare a GPU but do not use it.
-        project = Local(cluster_suite(tmp_path_factory.mktemp("here") / "project", FAULTY_MODELS).root)
-        project.finish()
+    project = Local(cluster_suite(tmp_path_factory.mktemp("here") / "project", FAULTY_MODELS).root)
+    for name in FAULTY_MODELS:
+        if GPU in MODELS[name]:  # The nodes of the cluster declare GPUs, which no model uses. This machine has none.
+            project.edit(f"config/models/{name}.yaml", GPU, "")
+    project.finish()
     return project
 
 

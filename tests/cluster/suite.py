@@ -27,8 +27,9 @@ ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", T
 PAIRS = 6
 CLIPS_BEFORE = 3
 MODEL_WITH_TWO_RUNS = "cancelled"  # a model with two runs, which share an allocation
+GPU = "gpus: 1\n"
 # 0.034 hours are a time limit of two minutes.
-MODELS = {"fails": "", "cancelled": "", "killed": "gpus: 1\n", "slow": "hours: 0.034\n", "lost": "gpus: 1\n"}
+MODELS = {"fails": "", "cancelled": "", "killed": GPU, "slow": "hours: 0.034\n", "lost": GPU}
 QUICK_CHECKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "1")
 
 

@@ -59,7 +59,7 @@ def test_two_users_at_once_share_no_model(project_of: Callable[[int], ResidentPr
     projects = [project_of(user) for user in USERS]
     runs = [start_as(user, kept) for user, kept in zip(USERS, projects, strict=True)]
     for project in projects:
-        project.wait_until(lambda project=project: project.notes("asked"))
+        project.wait_until(lambda project=project: project.notes("requested"))
     folders = [sockets_of(user).lstat() for user in USERS]
     assert [(folder.st_uid, stat.S_IMODE(folder.st_mode)) for folder in folders] == [(user, 0o700) for user in USERS]
     outcomes = [run.wait() for run in runs]

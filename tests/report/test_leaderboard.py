@@ -87,6 +87,12 @@ def test_models_without_a_number_come_last_under_a_title(board: Viewer) -> None:
     assert list_models(board)[1:] == sorted(list_models(board)[1:])
 
 
+def test_a_damaged_link_sorts_by_the_first_benchmark(board: Viewer) -> None:
+    board.open("leaderboard.html#%E0%A4%A")
+    expect(board.page.get_by_text("By VELOCITI, best first")).to_be_visible()
+    assert board.errors == []
+
+
 def test_the_header_stays_in_view(board: Viewer) -> None:
     region = board.page.get_by_role("region", name="Leaderboard")
     region.evaluate("region => { region.scrollTo(0, 800); window.scrollTo(0, 800); }")

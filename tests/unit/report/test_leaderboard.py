@@ -38,7 +38,10 @@ def make_run(model: str, protocol: str = "unpacked", sampling: str = "fps1") -> 
 
 
 def make_leaderboard(
-    *numbers: Number, leads: PairedComparisons | None = None, overview: tuple[str, ...] = ()
+    *numbers: Number,
+    leads: PairedComparisons | None = None,
+    overview: tuple[str, ...] = (),
+    broken: frozenset[str] = frozenset(),
 ) -> Leaderboard:
     """Return the leaderboard of runs on a benchmark with ratings; `random` is a baseline."""
     runs = [{"run": run, "label": run.rpartition("/")[2]} for run, _ in numbers]
@@ -58,7 +61,8 @@ def make_leaderboard(
         for run, value in numbers
     }
     assert benchmark.headline is not None
-    sources = Sources(benchmark, benchmark.headline, None, frozenset({make_run("late")}), rows, "videos", None)
+    overview_runs = frozenset({make_run("late")})
+    sources = Sources(benchmark, benchmark.headline, None, overview_runs, rows, "videos", None, broken)
     return build_leaderboard(key, [sources], lambda run, metric, group: f"{run}?{metric}", leads or {})
 
 
@@ -82,6 +86,19 @@ def test_a_baseline_is_never_the_best_and_models_of_the_overview_are_pinned() ->
     assert (column.samples, column.chance) == ("80 videos", None)
     assert (column.percent(1.5), column.percent(-1), column.percent(9)) == (50, 0, 100), "the scale ends at 3"
     assert make_leaderboard().columns == [], "a benchmark without numbers has no column"
+
+
+def test_a_run_that_looks_broken_is_shown_but_does_not_compete() -> None:
+    numbers = ((make_run("early"), 0.5), (make_run("other"), 0.75), (make_run("late"), 0.0))
+    leaderboard = make_leaderboard(*numbers, broken=frozenset({make_run("late"), make_run("other")}))
+    cells = {row.label: row.cells["mmbench_video"] for row in leaderboard.rows}
+    assert {label for label, cell in cells.items() if cell.is_broken} == {"Late", "other"}
+    assert cells["Early"].is_best_measured and cells["Early"].rank == "1 of 1"
+    assert not any(cells[label].is_best_measured or cells[label].is_tied for label in ("Late", "other"))
+    (ranking,) = build_rankings(leaderboard, {})
+    assert ranking.measured and ranking.measured.row.label == "Early"
+    assert ranking.measured.lead == "No other model has a usable number here."
+    assert [row.label for row, _ in ranking.entries] == ["other", "Early", "Late"]
 
 
 def test_a_model_with_several_runs_has_the_one_of_the_overview_or_the_closest_to_the_headline() -> None:
@@ -144,7 +161,7 @@ def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() 
     expected = ": no significant lead over it, model-1, model-2 and 3 more."
     assert many.measured and expected in many.measured.lead
     single = rank((make_run("late"), 2.0), (make_run("late", "packed"), 1.9), (make_run("random"), 2.5))
-    assert single.measured and single.measured.lead == "The only model that was evaluated here."
+    assert single.measured and single.measured.lead == "No other model has a usable number here."
     only_baseline = rank((make_run("random"), 0.5))
     assert only_baseline.measured is None and len(only_baseline.entries) == 1
 

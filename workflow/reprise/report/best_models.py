@@ -39,6 +39,11 @@ class Ranking(NamedTuple):
     model_count: int  # number of models, variants and baselines in the leaderboard
     subset: "Ranking | None" = None  # the same for the subset
 
+    @property
+    def has_model(self) -> bool:
+        """Return whether a model has a number, not only baselines."""
+        return self.measured is not None or self.published is not None
+
 
 def build_rankings(leaderboard: Leaderboard, comparisons: PairedComparisons) -> list[Ranking]:
     """Return a ranking for each benchmark of the leaderboard.
@@ -49,7 +54,7 @@ def build_rankings(leaderboard: Leaderboard, comparisons: PairedComparisons) -> 
     for column in leaderboard.columns:
         ranking = _rank_models(column, leaderboard.rows, comparisons)
         full_ranking = rankings.get(column.benchmark.name)
-        if full_ranking is not None and (full_ranking.measured or full_ranking.published):
+        if full_ranking is not None and (full_ranking.has_model or not ranking.has_model):
             ranking = full_ranking._replace(subset=ranking)
         rankings[column.benchmark.name] = ranking
     return list(rankings.values())
@@ -58,7 +63,7 @@ def build_rankings(leaderboard: Leaderboard, comparisons: PairedComparisons) -> 
 def _rank_models(column: LeaderboardColumn, rows: Sequence[LeaderboardRow], comparisons: PairedComparisons) -> Ranking:
     numbers = [(row, row.cells[column.name]) for row in rows if column.name in row.cells]
     numbers.sort(key=lambda number: -number[1].value)
-    models = [number for number in numbers if number[0].kind == "model"]
+    models = [number for number in numbers if number[0].kind == "model" and not number[1].is_broken]
     published = [number for number in models if number[1].published is not None]
     published.sort(key=lambda number: -(number[1].published or 0))
     measured = [number for number in models if number[1].run]
@@ -96,7 +101,7 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
     """Return the best measured model with its lead over the second model, and whether the lead is significant."""
     (row, cell), *others = _drop_variants(measured)
     if not others:
-        return BestModel(row, cell, cell.value, "The only model that was evaluated here.")
+        return BestModel(row, cell, cell.value, "No other model has a usable number here.")
     second_row, second = others[0]
     decimals = column.headline.decimals
     comparison = comparisons.get((cell.run, second.run))
@@ -115,7 +120,8 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
         verdict = f"no significant lead over {_join_names(['it', *tied])}" if tied else "no significant lead"
     tied_variants = [other.label for other, number in measured if number.is_tied and other.model == row.model]
     variants = f" Tied with {_join_names(tied_variants)}, the same model." if row.model and tied_variants else ""
-    return BestModel(row, cell, cell.value, f"{lead}: {verdict}.{variants}")
+    guessing = " Not significantly above chance." if cell.is_above_chance is False else ""
+    return BestModel(row, cell, cell.value, f"{lead}: {verdict}.{variants}{guessing}")
 
 
 def _name_second(models: Numbers, second: LeaderboardRow) -> str:

@@ -222,6 +222,7 @@ class Pages:
             numbers=self._headline_numbers,
             sample_noun=next((noun for noun in nouns if noun), ""),
             statistics=self._read_statistics(benchmark),
+            broken_runs=frozenset(run for run, problems in self._problems_by_run.items() if problems),
         )
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:

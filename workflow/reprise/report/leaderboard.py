@@ -42,6 +42,7 @@ class Cell:
     is_best_measured: bool = False
     is_best_published: bool = False
     is_tied: bool = False  # not distinguishable from the best measured number
+    is_broken: bool = False  # whether the run looks broken, so that it does not compete
     rank: str = ""  # place among the models of the column, such as `3 of 40`
 
 
@@ -174,6 +175,7 @@ def _make_cell(entry: Entry, sources: Sources, link: NumberLink) -> Cell:
         samples=row["requested"],
         chance=chance,
         is_above_chance=is_above_chance(chance, row["low"], row["p_chance"]),
+        is_broken=scored.name in sources.broken_runs,
     )
 
 
@@ -189,7 +191,8 @@ def _describe_samples(cells: Sequence[Cell], release_count: int, noun: str) -> s
 
 def _mark_best(column: LeaderboardColumn, rows: Iterable[LeaderboardRow], comparisons: PairedComparisons) -> None:
     """Rank the models of a column; mark the best measured and published ones, and those tied with the best measured."""
-    cells = [row.cells[column.name] for row in rows if row.kind == "model" and column.name in row.cells]
+    all_cells = [row.cells[column.name] for row in rows if row.kind == "model" and column.name in row.cells]
+    cells = [cell for cell in all_cells if not cell.is_broken]
     highest_published = max((cell.published for cell in cells if cell.published is not None), default=None)
     for cell in cells:
         cell.is_best_published = cell.published is not None and cell.published == highest_published

@@ -23,6 +23,7 @@ class Sources(NamedTuple):
     numbers: Mapping[str, Mapping[str, Any]]  # run -> its number of the headline metric, as in the metrics
     sample_noun: str  # what the headline metric counts, if these are not items
     statistics: pl.DataFrame | None  # statistics of the benchmark's data, if its tables show them
+    broken_runs: frozenset[str] = frozenset()  # runs that look broken
 
     def find_chance(self, protocol: str) -> float | None:
         """Return the chance level of the headline metric by a protocol: computed, or else as the paper prints it."""

@@ -109,7 +109,7 @@
 
   /** Sort by the column that the address names, or else by the first benchmark, and show it beside the models. */
   function followAddress() {
-    const name = decodeURIComponent(location.hash.slice(1));
+    const name = location.hash.slice(1); // names of columns need no decoding
     const index = headers.findIndex((header) => header.dataset.sort === name);
     const column = index > 0 ? index : 1;
     sort(column, true);

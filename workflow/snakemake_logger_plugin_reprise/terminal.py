@@ -54,6 +54,8 @@ HEADER = re.compile(r"^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in 
 FRAME = re.compile(r'^  File "[^"]*", line \d+, in .*\n?', re.MULTILINE)
 # Error of an input function: its kind and message, followed by the wildcards and a traceback.
 INPUT_FUNCTION_ERROR = re.compile(r"^Error:\n  (\w+):\n?(.*?)\nWildcards:\n", re.MULTILINE | re.DOTALL)
+# End of the error if a job's thread is still busy when Snakemake stops after Ctrl-C.
+INTERRUPTED_LOOP = "RuntimeError: Cannot close a running event loop"
 NO_RULE = re.compile(r"^MissingRuleException:\nNo rule to produce (.+?) \(if you use input functions", re.MULTILINE)
 
 
@@ -266,6 +268,7 @@ def format_error(text: str, exception: str, arguments: Sequence[str] = sys.argv)
     if (
         is_job_failure
         or exception == "KeyboardInterrupt"
+        or text.rstrip().endswith(INTERRUPTED_LOOP)
         or text.rstrip().endswith("job did not complete successfully.")
     ):
         return ""

@@ -1,10 +1,12 @@
 """Test the terminal output for Snakemake's events, and errors about wrong keys of a profile."""
 
+import asyncio
 import contextlib
 import io
 import logging
 import os
 import re
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -250,6 +252,29 @@ def test_a_user_error_is_one_message_and_a_bug_keeps_its_traceback(
     text: str, exception: str, arguments: list[str], end: str
 ) -> None:
     assert format_error(text, exception, ["snakemake", *arguments]).endswith(end)
+
+
+def test_a_thread_that_is_busy_after_ctrl_c_is_no_error() -> None:
+    """Snakemake closes the event loops of all threads, also those that still run."""
+    runner, is_running, is_closed = asyncio.Runner(), threading.Event(), threading.Event()
+
+    async def wait() -> None:
+        is_running.set()
+        is_closed.wait()
+
+    def run() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            runner.run(wait())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    is_running.wait()
+    with pytest.raises(RuntimeError) as caught:
+        runner.close()
+    is_closed.set()
+    thread.join()
+    text = format_exception_to_string(caught.value)
+    assert "Traceback" in text and format_error(text, "RuntimeError") == ""
 
 
 @pytest.mark.parametrize(

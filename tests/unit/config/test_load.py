@@ -1,5 +1,7 @@
 """Test loading the configuration: names, models that a site runs, a baseline for every model, a sample of a suite."""
 
+import shutil
+
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
@@ -71,6 +73,17 @@ def test_invalid_or_missing_main_settings_are_named(project: Project) -> None:
 )
 def test_an_unknown_suite_or_sample_is_named(project: Project, suite: str, message: str) -> None:
     assert message in project.message(suite)
+
+
+def test_models_with_the_same_label_are_told_apart(project: Project) -> None:
+    shutil.copy("config/models/toy-llava-ov.yaml", "config/models/copy.yaml")
+    label = load(project.root).models["toy-llava-ov"].label
+    assert load(project.root).models["copy"].label == label, "the suite does not use the copy, so no label changes"
+    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - copy\n")
+    models = project.plan().config.models
+    assert models["copy"].label == f"{label} (copy)"
+    assert models["toy-llava-ov"].label == f"{label} (toy-llava-ov)"
+    assert models["oracle"].label == "Oracle"
 
 
 LOCAL_MODELS = {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}

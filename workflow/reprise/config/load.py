@@ -25,7 +25,7 @@ from reprise.config.single_frame_probe import add_probe_transforms, probe_proble
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.temporal import temporal_problems
-from reprise.config.variants import describe_limit, replace_models_by_baseline, select_benchmarks
+from reprise.config.variants import describe_limit, distinguish_labels, replace_models_by_baseline, select_benchmarks
 from reprise.core.errors import UserError, utf8_or_escaped
 from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION
@@ -218,7 +218,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         if problem_lines := reader.problems.lines():
             more = f" ({len(problem_lines) - 1} more)" if len(problem_lines) > 1 else ""
             _warn_once(f"Warning: this model is left out: {problem_lines[0]}{more}")
-    config = replace_models_by_baseline(config)
+    config = replace_models_by_baseline(distinguish_labels(config, name_checks.checked_models))
     if main.benchmarks is not None:
         file = source if "benchmarks" in (overrides or {}) else MAIN
         config = select_benchmarks(config, main.benchmarks, f"{file}: benchmarks")

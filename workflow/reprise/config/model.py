@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
-from reprise.config.names import Slug, get_entry_tag
+from reprise.config.names import Label, Slug, get_entry_tag
 from reprise.core.errors import describe_choices
 from reprise.core.names import REVISION
 from reprise.core.settings import Day, FilePath, Settings, StrictModel, setting_error
@@ -40,8 +40,8 @@ class ServedUntil(Settings):
 class Model(Settings):
     """`config/models/<slug>.yaml`: one model, and all settings that its responses depend on."""
 
-    label: str
-    """Display name."""
+    label: Label
+    """Display name. If models of the suite share one, the name of the file is added in parentheses."""
     adapter: str
     """Adapter (docs/reference/models.md)."""
     checkpoint: FilePath | None = None
@@ -188,14 +188,14 @@ class Model(Settings):
 class ExternalModel(ImportSettings):
     """A model with imported responses or ratings."""
 
-    label: str
+    label: Label
     """Display name."""
     reference: bool = False
     """Whether the entry is for comparison only, such as humans. It is never marked as best."""
 
 
 Entry = Annotated[
-    Annotated[str, Tag("(text)")] | Annotated[ExternalModel, Tag("(group)")], Discriminator(get_entry_tag)
+    Annotated[Label, Tag("(text)")] | Annotated[ExternalModel, Tag("(group)")], Discriminator(get_entry_tag)
 ]
 
 

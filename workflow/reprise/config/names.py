@@ -1,16 +1,17 @@
-"""Names in the configuration: each is safe in a path or a command."""
+"""Names in the configuration, which are safe in a path or a command, and labels."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from reprise.core.names import FIGURE, NAME, RUN, TABLE
+from reprise.core.names import FIGURE, LABEL, NAME, RUN, TABLE
 from reprise.core.settings import Settings
 
 Slug = Annotated[str, Field(pattern=NAME)]
 RunName = Annotated[str, Field(pattern=RUN)]
 TableName = Annotated[str, Field(pattern=TABLE)]
 FigureName = Annotated[str, Field(pattern=FIGURE)]
+Label = Annotated[str, Field(pattern=LABEL)]
 
 
 def get_entry_tag(entry: Any) -> str:

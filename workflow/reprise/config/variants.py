@@ -1,11 +1,24 @@
-"""Derive variants of a suite's configuration: with a baseline as its models, some benchmarks, or a sample of items."""
+"""Derive variants of a suite's configuration: distinct labels, a baseline as its models, or a part of its items."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from hashlib import sha256
 
 from reprise.config.configuration import Configuration
 from reprise.core.errors import reject_unknown
+
+
+def distinguish_labels(config: Configuration, slugs: Collection[str]) -> Configuration:
+    """Return the configuration with the slug added to each label that several of these models share."""
+    labels = {slug: model.label for slug, model in config.models.items() if slug in slugs}
+    counts = Counter(labels.values())
+    distinct_models = {
+        slug: config.models[slug].model_copy(update={"label": f"{label} ({slug})"})
+        for slug, label in labels.items()
+        if counts[label] > 1
+    }
+    return replace(config, models=config.models | distinct_models)
 
 
 def replace_models_by_baseline(config: Configuration) -> Configuration:

@@ -18,6 +18,7 @@ TABLE = r"^table[0-9]+$"
 FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 UNPINNED = "unpinned"
+LABEL = r"\S"
 
 # Suffix for the name of a constructed benchmark that still has its static questions, which a single frame answers.
 UNFILTERED = "-unfiltered"
@@ -31,6 +32,7 @@ PATTERN_DESCRIPTIONS = {
     TABLE: "table<N>, such as table3",
     FIGURE: "fig<N>, such as fig3, or own_<name> for an analysis of our own",
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
+    LABEL: "a text that is not empty",
     PHRASE: "letters, digits, spaces, '-' and \"'\", first a letter or a digit",
     LINK: "an http or https link without a user name or a password in it",
 }

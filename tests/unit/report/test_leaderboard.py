@@ -245,6 +245,37 @@ def test_variants_of_a_model_have_names_of_their_own() -> None:
     assert {"velociti-subset", "vinoground", "temporalbench", "mmbench_video"} == set(gpt_4o.cells)
 
 
+@pytest.mark.parametrize(
+    ("protocols", "condition"), [(["paper", "cot"], ""), (["cot"], "chain of thought, 1 frame per second")]
+)
+def test_a_run_that_takes_the_place_of_one_without_a_number_names_its_protocol(
+    protocols: list[str], condition: str
+) -> None:
+    settings = list_settings("demo")
+    (key,) = (key for key in settings if isinstance(key, ReportKey))
+    (benchmark,) = (benchmark for benchmark in key.benchmarks if benchmark.name == "vinoground")
+    (table_key,) = (
+        key for key in settings if isinstance(key, TableKey) and key.table == "table3" and key.benchmark == "vinoground"
+    )
+    assert benchmark.headline is not None
+    number = {
+        "metric": "group",
+        "group": "all",
+        "value": 50.0,
+        "low": 25.0,
+        "high": 75.0,
+        "p_chance": 0.5,
+        "requested": 8,
+    }
+    numbers = {f"vinoground/{protocol}/fps1/toy-llava-ov": number for protocol in protocols}
+    builder = TableBuilder(table_key, pl.DataFrame(schema=METRICS), PublishedTable(None, None))
+    overview_runs = frozenset({"vinoground/paper/fps1/toy-llava-ov"})
+    sources = Sources(benchmark, benchmark.headline, builder, overview_runs, numbers, "", None)
+    leaderboard = build_leaderboard(key, [sources], lambda run, metric, group: "", {})
+    (cell,) = (row.cells["vinoground"] for row in leaderboard.rows if row.key == "toy-llava-ov")
+    assert (cell.run, cell.condition) == (f"vinoground/{protocols[0]}/fps1/toy-llava-ov", condition)
+
+
 def test_only_the_main_row_of_a_model_has_its_style() -> None:
     styles = {row.label: row.style for row in make_published_leaderboard().rows}
     assert styles["GPT-4o"] is not None and styles["GPT-4o, chain of thought"] is None and styles["Humans"] is None

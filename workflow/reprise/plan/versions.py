@@ -32,7 +32,7 @@ STAGE_VERSIONS = {
     "overview": 2,
     "preview": 1,
     "release": 1,
-    "report": 3,
+    "report": 4,
     "reproduction": 1,
     "requests": 1,
     "serve_environment": 1,

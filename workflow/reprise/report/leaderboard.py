@@ -35,7 +35,7 @@ class Cell:
     published: float | None = None  # the paper's number, which is the value if there is no measured one
     run: str = ""  # the run and its judge; empty for a published number
     link: str = ""  # address of the number's items
-    condition: str = ""  # protocol and sampling of a run, if no table or headline implies them
+    condition: str = ""  # protocol and sampling of a run, if a reader would expect others
     samples: int | None = None  # number of samples of a measured number
     chance: float | None = None  # chance level of the number's protocol
     is_above_chance: bool | None = None  # None if it cannot be tested

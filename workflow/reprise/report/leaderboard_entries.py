@@ -49,13 +49,14 @@ class Entry(NamedTuple):
     is_close: tuple[bool, bool]  # whether protocol and sampling are those of the headline
     run: ReportedRun | None = None
     published: float | None = None
-    needs_condition: bool = False  # whether neither a table nor the headline implies protocol and sampling of the run
+    needs_condition: bool = False  # whether a reader would expect another protocol or sampling than those of the run
 
 
 def collect_entries(sources: Sources) -> list[Entry]:
     """Return the numbers of a benchmark: of each row of the main table, and one run of each model without such a row.
 
-    A run replaces the model's row of the main table if that row was not run, and takes over its published number.
+    A run replaces the model's row of the main table if that row was not run, and takes over its published number. A
+    model's first entry names its protocol and sampling if a run that has precedence has no number.
     """
     paper_entries = sorted(_list_paper_entries(sources), key=lambda entry: entry.is_close, reverse=True)
     main_entries: dict[tuple[str, bool], Entry] = {}  # the row of each model that is closest to the headline
@@ -66,7 +67,14 @@ def collect_entries(sources: Sources) -> list[Entry]:
         sources, main_entries, {entry.run.scored.name for entry in paper_entries if entry.run}
     )
     replaced = [main_entries[subject] for subject in other_runs if subject in main_entries]
-    return [*other_runs.values(), *(entry for entry in paper_entries if entry not in replaced)]
+    entries = [*other_runs.values(), *(entry for entry in paper_entries if entry not in replaced)]
+    subjects = [(entry.model, entry.is_subset) for entry in entries]
+    return [
+        entry._replace(needs_condition=True)
+        if subject not in subjects[:index] and _is_substitute(entry, sources)
+        else entry
+        for index, (subject, entry) in enumerate(zip(subjects, entries, strict=True))
+    ]
 
 
 def find_headline_number(headline: Headline, metrics: pl.DataFrame) -> Mapping[str, Any] | None:
@@ -126,7 +134,7 @@ def _select_other_runs(
     Runs with temporal ablations do not count. Keys are the model and whether its run is about the subset.
     """
     benchmark, headline = sources.benchmark, sources.headline
-    excluded = {*used_runs, *(name for run in benchmark.runs for name in run.ablations.values())}
+    excluded = {*used_runs, *_list_ablations(benchmark)}
     headline_items = benchmark.items.get(headline.protocol, "")
     candidates: dict[tuple[str, bool], list[ReportedRun]] = {}
     for run in benchmark.runs:
@@ -153,6 +161,29 @@ def _select_other_runs(
             and not all(_is_close(protocol, sampling, headline)),
         )
     return entries
+
+
+def _is_substitute(entry: Entry, sources: Sources) -> bool:
+    """Return whether a run of the model that has precedence over that of the entry has no number.
+
+    For example, Vinoground has no group score of one or two frames. The sampling alone gives no precedence.
+    """
+    benchmark, entry_run = sources.benchmark, entry.run
+    if entry_run is None:
+        return False
+    used = {*sources.numbers, *_list_ablations(benchmark)}
+    return any(
+        _rank_run(run, sources)[:2] > _rank_run(entry_run, sources)[:2]
+        for run in benchmark.runs
+        if run.scored.run.model == entry.model
+        and (benchmark.items.get(run.scored.run.protocol) == SUBSET) == entry.is_subset
+        and run.scored.name not in used
+    )
+
+
+def _list_ablations(benchmark: ReportedBenchmark) -> set[str]:
+    """Return the runs with temporal ablations, which only a temporal profile shows."""
+    return {name for run in benchmark.runs for name in run.ablations.values()}
 
 
 def _rank_run(run: ReportedRun, sources: Sources) -> tuple[bool, ...]:

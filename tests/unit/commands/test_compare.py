@@ -26,7 +26,8 @@ BASE_CONDITIONS = Conditions(
     frames={"c1": (1, 5, 9), "c2": (0,)},
     clips={"c1": "aa", "c2": "bb"},
     prompts={"a#pos": "p1", "b#pos": "p2"},
-    requested_clips=frozenset({"c1", "c2"}),
+    answered_clips=frozenset({"c1", "c2"}),
+    missing_clips=frozenset(),
 )
 
 
@@ -45,7 +46,8 @@ def change_settings(**settings: Any) -> Conditions:
         (change_settings(prompt={"system": "Be\nbrief\u202e." , "user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} brief[U+202E].+}"]),
         (BASE_CONDITIONS._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: 1 of 2 clips differ, such as c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
         (BASE_CONDITIONS._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as sent: 1 of 2 requests differ"]),
-        (BASE_CONDITIONS._replace(requested_clips=frozenset({"c2"})), ["- clips missing only in two: 1: c1"]),
+        (BASE_CONDITIONS._replace(answered_clips=frozenset({"c2"}), missing_clips=frozenset({"c1"})), ["- clips missing only in two: 1: c1"]),
+        (BASE_CONDITIONS._replace(answered_clips=frozenset({"c2", "c3"})), ["- clips asked about only in one: 1: c1", "- clips asked about only in two: 1: c3"]),
         (BASE_CONDITIONS._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: 1 of 2 files differ, such as c2"]),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ from reprise.core.notation import EN_DASH, format_difference, format_interval, f
 from reprise.core.paths import RESULTS, Run, temporal_file
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.provenance import Provenance
-from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
+from reprise.core.schemas import FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswersKey
 from reprise.plan.changes import NO_VALUE, find_changes, flatten
 from reprise.plan.name_matching import match_names
@@ -41,7 +41,8 @@ class Conditions(NamedTuple):
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
     prompts: Mapping[str, str]  # request -> digest of the prompt that was sent
-    requested_clips: frozenset[str]  # clips of the items with a request
+    answered_clips: frozenset[str]  # clips of the items with an answer
+    missing_clips: frozenset[str]  # clips of the items with a request that was not sent, because the clip is missing
     unknown_settings: frozenset[str] = frozenset()  # names of unknown settings, and of unknown `frames` and `clips`
 
     @classmethod
@@ -54,6 +55,8 @@ class Conditions(NamedTuple):
         )
         run_settings: Mapping[str, Any] = next(answers_settings, {})
         answers = read_table(results.responses(run), RESPONSES)
+        requests = results.requests(run.benchmark, run.protocol)
+        request_rows = read_table(requests, REQUESTS) if requests.is_file() else pl.DataFrame(schema=REQUESTS)
         clip_by_item = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
         verdict_provenance = read_provenance(results.verdicts(run, extractor)) or Provenance()
         extractor_settings: dict[str, Any] = {"name": extractor}
@@ -64,6 +67,10 @@ class Conditions(NamedTuple):
         files = read_json(verify_sealed_text(release)) if release.is_file() else []
         frame_plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
         clip_rows = read_manifests(plan, "clips", run.benchmark).filter(status="ok")
+        requested_clips, answered_clips = (
+            frozenset(clip_by_item[item] for item in table["item_id"].unique() if item in clip_by_item)
+            for table in (request_rows, answers)
+        )
         conditions = cls(
             settings={
                 **{name: value for name, value in run_settings.items() if name != "benchmark"},
@@ -75,16 +82,20 @@ class Conditions(NamedTuple):
             prompts={
                 name: digest for name, digest in answers.select("request_id", "prompt_sha256").iter_rows() if digest
             },
-            requested_clips=frozenset(
-                clip_by_item[item] for item in answers["item_id"].unique() if item in clip_by_item
-            ),
+            answered_clips=answered_clips,
+            missing_clips=requested_clips - answered_clips,
         )
         return conditions.as_imported() if run.model in plan.imports.models else conditions
 
     def as_imported(self) -> "Conditions":
-        """Return these conditions for imported answers, of which frames, clips and the model's settings are unknown."""
+        """Return these conditions for imported answers, of which frames, clips and the model's settings are unknown.
+
+        They need no clips, so none is missing.
+        """
         unknown_settings = {"frames", "clips", *(ModelAnswersKey.model_fields.keys() - self.settings.keys())}
-        return self._replace(frames={}, clips={}, unknown_settings=frozenset(unknown_settings))
+        return self._replace(
+            frames={}, clips={}, missing_clips=frozenset(), unknown_settings=frozenset(unknown_settings)
+        )
 
 
 class ComparedRun(NamedTuple):
@@ -297,14 +308,19 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
         kind = change.name.partition(".")[0]
         first_value = UNKNOWN if kind in first.unknown_settings else change.before
         yield f"- {change.name}: {first_value} | {UNKNOWN if kind in second.unknown_settings else change.after}"
-    # A clip that only the first run was asked about is missing in the second run, and the reverse.
-    for name, clips in (
-        (names[1], first.requested_clips - second.requested_clips),
-        (names[0], second.requested_clips - first.requested_clips),
+    # A clip with answers in only one of the runs is missing in the other one, or the other one does not ask about it.
+    first_clips, second_clips = (
+        conditions.answered_clips - other.answered_clips for conditions, other in ((first, second), (second, first))
+    )
+    for description, clips in (
+        (f"missing only in {names[1]}", first_clips & second.missing_clips),
+        (f"missing only in {names[0]}", second_clips & first.missing_clips),
+        (f"asked about only in {names[0]}", first_clips - second.missing_clips),
+        (f"asked about only in {names[1]}", second_clips - first.missing_clips),
     ):
         if clips:
             listing = ", ".join(summarize_list([sanitize_line(clip) for clip in sorted(clips)], MAX_LISTED))
-            yield f"- clips missing only in {name}: {len(clips)}: {listing}"
+            yield f"- clips {description}: {len(clips)}: {listing}"
     shared_clips = [clip for clip in first.clips if clip in second.clips]
     differing_clips = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
     if differing_clips:

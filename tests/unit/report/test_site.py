@@ -114,6 +114,11 @@ def test_a_run_page_has_failures_settings_and_health(world: World) -> None:
     first_page = world.files()["index.html"].decode()
     assert f'<a href="{ITEMS_OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first_page
     assert "<b>late" not in page
+    sentence = re.search(r"<p>(Items asked.*?)</p>", page, re.DOTALL)
+    assert sentence and " ".join(re.sub("<[^>]*>", "", sentence[1]).split()) == (
+        "Items asked: 1, answers: 1. Items with a failed answer: 1, with an unparsed answer: 0, on which the two "
+        "extractors differ: 0, not asked because they have no clip: 2."
+    )
     assert "adapter</th><td>random</td>" in page
     assert page.index("Looks healthy.") < page.index("<td>strict, average<"), "health before the numbers"
     assert page.index("<td>strict, average<") < page.index("health_same"), "health metrics follow the other metrics"

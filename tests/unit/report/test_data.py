@@ -1,5 +1,7 @@
 """Test the data of the item browser against an example by hand."""
 
+from urllib.parse import quote_plus
+
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
@@ -10,7 +12,7 @@ from reprise.report.keys import ReportedRun
 from reprise.report.runs import RunTables, compute_columns, get_item_signs
 
 from tests.unit.report.test_first_page import HEADLINE
-from tests.unit.report.world import CAPTION, OTHER_RUN, RUN, World, make_clip, make_run_tables
+from tests.unit.report.world import CAPTION, OTHER_RUN, RUN, World, make_clip, make_metric, make_run_tables
 from tests.unit.rows import item_row, request_row, response_row, verdict_row
 
 CORRECT_SCORES, WRONG_SCORES, CLOSER_SCORES = (0.9, 0.1), (0.1, 0.9), (0.9, 0.4)
@@ -145,6 +147,26 @@ def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: W
         "VELOCITI: 1 item</a> of 2, one right only in the planned order (0 right only in other orders)"
         in world.files()["index.html"].decode()
     )
+
+
+def test_runs_that_look_broken_are_in_no_highlight(world: World) -> None:
+    world.runs = {
+        RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, CORRECT_SCORES),
+        SHUFFLED_RUN: make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES),
+        OTHER_RUN: make_run_tables(WRONG_SCORES, WRONG_SCORES, CORRECT_SCORES),
+    }
+    world.ablations = {RUN: {"shuffled": SHUFFLED_RUN}}
+    broken = [make_metric("health_option", "answers: Yes", 100.0) | {"requested": 40}]
+    expected_others = {
+        (): {SHUFFLED_RUN, OTHER_RUN}, (OTHER_RUN,): {SHUFFLED_RUN}, (OTHER_RUN, SHUFFLED_RUN): set(), (RUN,): set()
+    }  # fmt: skip
+    for broken_runs, others in expected_others.items():
+        world.metrics_by_run = dict.fromkeys(broken_runs, broken)
+        world.build()
+        page = world.files()["index.html"].decode()
+        highlights = page[page.index('id="highlights"') :] if 'id="highlights"' in page else ""
+        assert {run for run in (SHUFFLED_RUN, OTHER_RUN) if f"other={quote_plus(run)}" in highlights} == others
+        assert ("temporal" in world.data("velociti/runs/0")) == (SHUFFLED_RUN in others)
 
 
 def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:

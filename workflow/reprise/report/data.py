@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.comparison import MetricComparison, compare_headline
+from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, temporal_file
@@ -21,6 +22,7 @@ from reprise.core.schemas import (
     CLIP_METADATA,
     FRAME_PLAN,
     ITEMS,
+    METRICS,
     REQUESTS,
     RESPONSES,
     VERDICTS,
@@ -144,7 +146,9 @@ class BenchmarkWriter:
             groups = [*self._items.tasks, *self._items.groups]
             browser_data.summaries[run.scored.name] = summarize(run_columns, tables.responses, groups)
             answers_by_run.append(encode_answers(index_by_item, tables, run.judge))
-        mark_ordered_only(benchmark, all_columns)
+        # Answers of a run that looks broken show nothing about other runs or about the order of frames.
+        healthy_benchmark = benchmark.without_runs({run.scored.name for run in benchmark.runs if self._is_broken(run)})
+        mark_ordered_only(healthy_benchmark, all_columns)
         for index, run in enumerate(benchmark.runs):
             self._folder.put(f"{name}/runs/{index}", all_columns[run.scored.name])
         right_models = count_right_models(benchmark.runs, all_columns)
@@ -157,8 +161,8 @@ class BenchmarkWriter:
             is_member = self._items.groups[headline_group].to_list()
         else:
             is_member = [True] * len(index_by_item)
-        best_runs = select_best_two(benchmark, all_columns, is_member)
-        highlights = find_highlights(benchmark, best_runs, headline_group, is_member)
+        best_runs = select_best_two(healthy_benchmark, all_columns, is_member)
+        highlights = find_highlights(healthy_benchmark, best_runs, headline_group, is_member)
         browser_data.highlights[name] = [highlight for highlight in highlights if highlight.items]
         self._write_filmstrips(answers_by_run, all_columns, has_media, store, browser_data)
         self._folder.put(f"{name}/settings", [self._flatten_answer_settings(run) for run in benchmark.runs])
@@ -255,6 +259,11 @@ class BenchmarkWriter:
         )
         replies = read_table(results.judge_responses(scored.run, run.judge), RESPONSES) if run.judge else None
         return RunTables(responses, robust, authors, replies)
+
+    def _is_broken(self, run: ReportedRun) -> bool:
+        """Return whether a run looks broken; the health of baselines is not checked."""
+        metrics = read_table(self._results.metrics(run.scored), METRICS)
+        return not run.reference and bool(find_problems(metrics.filter(convention="fixed").iter_rows(named=True)))
 
     def _compare_runs(self, outcomes: Sequence[Mapping[str, pl.DataFrame]]) -> dict[int, dict[int, MetricComparison]]:
         """Compare runs with the same protocol and sampling by the headline metric.

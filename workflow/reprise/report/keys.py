@@ -1,5 +1,6 @@
 """Define the key of the report: the benchmarks, runs, tables and figures that it shows, and their labels."""
 
+from collections.abc import Container
 from typing import Literal
 
 from pydantic import Field
@@ -109,6 +110,15 @@ class ReportedBenchmark(KeyPart):
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
     figures: tuple[str, ...] = ()
+
+    def without_runs(self, names: Container[str]) -> "ReportedBenchmark":
+        """Return the benchmark without some runs, also as ablations of others."""
+        runs = []
+        for run in self.runs:
+            if run.scored.name not in names:
+                ablations = {name: ablation for name, ablation in run.ablations.items() if ablation not in names}
+                runs.append(run.model_copy(update={"ablations": ablations}))
+        return self.model_copy(update={"runs": tuple(runs)})
 
     @property
     def scale(self) -> float:

@@ -64,6 +64,7 @@ def fail_evaluation(options: EvaluationOptions) -> str:
         (EvaluationOptions("resources/demo/checkpoints/llava-ov-late", name="broken"), "eval: config/models/broken.yaml: line 2: not valid YAML"),
         (EvaluationOptions("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it in the file, or leave --gpus out."),
         (EvaluationOptions("oracle", suite="rehearsal"), "eval: suite 'rehearsal' evaluates a baseline instead of models"),
+        (EvaluationOptions("oracle", "vinoground", suite="construction"), "eval: no tables of suite 'construction' have an `overview:`, which defines the runs. Add one to a file that config/suites/construction.yaml names under `tables:`"),
     ],
     ids=lambda value: None if isinstance(value, EvaluationOptions) else value[:30],
 )  # fmt: skip

@@ -121,7 +121,8 @@ MISTAKES = [
     (MORE_TABLES, "overview:\n  table: table3", "overview:\n  table: table33", "overview.table: no table33 here. There are: table2, table3,"),
     (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior8.grid4x4/random]", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, but rule 'interior' selects 8."),
     (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior16.grid4x5/random]", "sampling 'interior16' has no transform 'grid4x5'. Did you mean 'grid4x4'? Allowed: first, first_repeated, grid4x4, last, last_repeated, middle, middle_repeated, mismatched, none, reversed, shuffled."),
-    (SUITE, "temporal: [toy-llava-ov]", "temporal: [oracle]", "temporal: 'oracle' is not in `overview:`, which defines its runs. Allowed: all, random,"),
+    (SUITE, "temporal: [toy-llava-ov]", "temporal: [oracle]", "temporal: 'oracle' is not in `overview:`, which defines its runs. Add it to `overview:`, or remove it here. Allowed: all, random,"),
+    (CONSTRUCTION, "\nbenchmarks:\n", "\ntemporal: [oracle]\n\nbenchmarks:\n", "temporal: 'oracle' is not in `overview:`, which defines its runs. Add it to `overview:`, or remove it here."),
     (SUITE, "  - toy-llava-ov\n\n", f"  - {{model: toy-llava-ov, samplings: {{{NO_FRAMES}}}}}\n\n", "temporal: 'toy-llava-ov' receives no frames in any benchmark, so there is nothing to compare."),
     # figures, construction and human evaluation
     (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),

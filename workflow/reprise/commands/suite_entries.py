@@ -17,11 +17,13 @@ def select_benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
     """Return the benchmarks of `--benchmarks`, by default all benchmarks of the overview."""
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = supported if options.benchmarks is None else options.benchmarks.split(",")
-    reject_unknown("benchmark", names, supported, "--benchmarks")
     if not supported:
         raise UserError(
-            f"{options.command}: no tables of suite '{plan.config.name}' have an `overview:`, which defines the runs."
+            f"{options.command}: no tables of suite '{plan.config.name}' have an `overview:`, which defines the runs. "
+            f"Add one to a file that {plan.config.suite_file} names under `tables:`, or choose another suite with "
+            "--config suite=<name>."
         )
+    reject_unknown("benchmark", names, supported, "--benchmarks")
     return [name for name in supported if name in names]
 
 

@@ -50,10 +50,14 @@ def temporal_problems(config: Configuration) -> Iterator[str]:
     suite, main = config.suite, config.main
     if not suite.temporal:
         return
-    allowed_names = [ALL, *(line.model for line in suite.overview_lines())]
+    models = [line.model for line in suite.overview_lines()]
     for slug in suite.temporal:
-        if slug not in allowed_names:
-            yield f"'{slug}' is not in `overview:`, which defines its runs.{describe_choices(slug, allowed_names)}"
+        if slug not in (ALL, *models):
+            choices = describe_choices(slug, [ALL, *models]) if models else ""
+            yield (
+                f"'{slug}' is not in `overview:`, which defines its runs. Add it to `overview:`, or remove it "
+                f"here.{choices}"
+            )
         elif slug != ALL and slug in config.models and slug not in temporal_rows(config):
             yield f"'{slug}' receives no frames in any benchmark, so there is nothing to compare. Remove it."
     for ablation in suite.temporal_ablations:

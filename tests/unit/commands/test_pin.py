@@ -86,11 +86,16 @@ def test_an_unsupported_model_repository_stays_unpinned(
     assert (root / "config/models/m.yaml").read_text() == MODEL_FILE
 
 
-def test_a_supported_model_repository_is_pinned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_supported_model_repository_is_pinned(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serve_repository("model", MODEL, tiny.llava(tmp_path / "repository"), monkeypatch):
         pin_files(root, ["m"])
     pinned = MODEL_FILE.replace("unpinned", f"{REVISION}\nweights_bytes: {10**9}")
     assert (root / "config/models/m.yaml").read_text() == pinned
+    capsys.readouterr()
+    pin_files(root, ["m"])
+    assert capsys.readouterr().out == "Nothing to pin: no revision is `unpinned` in config/models/m.yaml.\n"
 
 
 def test_the_output_fits_a_terminal(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,10 +47,12 @@ def pin_files(
         for path in (base / "config" / folder).glob("*.yaml")
     }
     reject_unknown("model or suite", names, files, "pin")
+    unpinned_files = [files[name] for name in names or sorted(files) if _is_unpinned(locate(files[name], root))]
+    if not unpinned_files:
+        folders = ", ".join(str(files[name]) for name in names) or "config/models/ and config/suites/"
+        write_lines([f"Nothing to pin: no revision is `{UNPINNED}` in {folders}."])
     differences = [
-        difference
-        for name in names or sorted(files)
-        for difference in _pin_file(files[name], root, unchecked, benchmarks)
+        difference for file in unpinned_files for difference in _pin_file(file, root, unchecked, benchmarks)
     ]
     if differences:
         raise UserError(
@@ -60,6 +62,12 @@ def pin_files(
         )
 
 
+def _is_unpinned(path: Path) -> bool:
+    """Return whether a revision in the file of a model or a suite is unpinned."""
+    pattern = REVISION_LINE if path.parent.name == "models" else UNPINNED_BLOCK
+    return pattern.search(path.read_text(encoding="utf-8")) is not None
+
+
 def _pin_file(file: Path, root: Path, unchecked: bool, benchmarks: Collection[str] | None) -> list[str]:
     """Pin the revisions in one file.
 
@@ -67,10 +75,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool, benchmarks: Collection[st
     """
     path = locate(file, root)
     text = path.read_text(encoding="utf-8")
-    is_model = path.parent.name == "models"
-    if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
-        return []
-    if is_model:
+    if path.parent.name == "models":
         model = read_config_file(Model, path)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)

@@ -3,7 +3,7 @@
 import pytest
 from reprise.commands.output import OutputColumn, wrap_line, write_heading, write_lines, write_rows
 
-from tests.unit.commands.terminal import STYLES, TerminalStream, check_widths
+from tests.unit.commands.terminal import STYLES, TerminalStream, check_widths, run_command
 from tests.unit.config.conftest import Project
 
 COLUMNS = [OutputColumn("score"), OutputColumn("failed"), OutputColumn("state", "left"), OutputColumn("run", "left")]
@@ -28,6 +28,16 @@ ROWS = [["12.5", "0", "done", "b/mc/fps1/one"], ["–", "0", "missing", "b/mc/fp
 )
 def test_commands_fit_a_terminal(project: Project, monkeypatch: pytest.MonkeyPatch, command_line: str) -> None:
     check_widths(command_line, monkeypatch)
+
+
+def test_a_plan_in_a_pipe_has_no_wrapped_line(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = run_command("plan --config suite=paper", monkeypatch, None).splitlines()
+    assert (
+        "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these tables, so they only show "
+        "published values." in lines
+    )
+    text = run_command("plan --config suite=construction --all", monkeypatch, None)
+    assert "\n       ?        0      ?      ?        ?         ?  mmbench_video/sets.choice/interior1\n" in text
 
 
 def test_lines_are_wrapped_between_words_and_after_slashes() -> None:

@@ -1,6 +1,6 @@
 """Command `plan`: list pending inference by model, with reasons and estimated cost, without running anything."""
 
-import shutil
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -23,6 +23,7 @@ from reprise.commands.weights_folder import check_weights, is_below_local_folder
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.paths import RESULTS, ScoredRun, locate
 from reprise.core.plain import sanitize
+from reprise.core.terminal import get_width, wrap_line
 from reprise.models.local.device_memory import compute_max_reserve
 from reprise.plan.costs import EstimateSource, measure_weights
 from reprise.plan.forecast import GPU, size_of_model
@@ -31,7 +32,6 @@ from reprise.plan.runs import Plan
 from reprise.plan.states import PendingJobs, RunStates, find_pending_jobs
 from reprise.plan.suite import all_settings
 from reprise.plan.targets import check_targets, find_retired_models, find_target_runs, list_compared_runs
-from reprise.tables.render.terminal import wrap_text
 
 MAX_LINES = 12  # Lines of runs that are printed without `--all`.
 # Source of an estimated time -> its mark before the time, and the explanation of the mark in the legend.
@@ -49,7 +49,8 @@ def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchma
 
     A target that names a model without runs in the suite gets the needs of its runs in the overview.
     """
-    plan, width = load_plan(suite), shutil.get_terminal_size().columns
+    plan = load_plan(suite)
+    width = get_width(sys.stdout) or sys.maxsize  # In a file or a pipe no line is wrapped.
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = list(plan.config.benchmarks) if benchmarks is None else benchmarks.split(",")
     reject_unknown("benchmark", names, plan.config.benchmarks, "--benchmarks")
@@ -159,7 +160,7 @@ def format_plan(
         ("scored again without new requests", pending_jobs.recomputed_count),
     ):
         summary += f"; {status}: {count}" if count else ""
-    yield from wrap_text(f"{summary}.", width)
+    yield from wrap_line(f"{summary}.", width)
     if not estimates:
         return
     yield f"\n{NUMBERS_FORMAT.format('pending', 'answered', 'frames', 'tokens', 'rate', 'time')}  run"
@@ -173,7 +174,7 @@ def format_plan(
         *_format_legend(plan, estimates, suite),
     )
     for line in lines:
-        yield from wrap_text(line, width)
+        yield from wrap_line(line, width)
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def _format_runs(plan: Plan, estimates: Sequence[JobEstimate], width: int, *, sh
     ordered_groups = sorted(groups, key=lambda group: (needs_by_model[group[0]] is None, -request_counts[group], group))
     blocks = []  # The lines of each run; those of a group's first run begin with the heading.
     for slug, reasons in ordered_groups:
-        heading = wrap_text(f"{slug}: {'; '.join(reasons)}. {needs_by_model[slug] or 'It has no weights.'}", width)
+        heading = wrap_line(f"{slug}: {'; '.join(reasons)}. {needs_by_model[slug] or 'It has no weights.'}", width)
         first_run, *other_runs = (_format_run(estimate, width) for estimate in groups[slug, reasons])
         blocks += [[*heading, *first_run], *other_runs]
     line_count = 0

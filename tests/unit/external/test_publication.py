@@ -65,7 +65,7 @@ def test_the_hub_reads_the_numbers_of_a_card() -> None:
     assert (strict.metric_value, strict.metric_name) == (48.13, "Strict (entail, fps1)")
     assert strict.metric_args["interval"] == "[46.00, 50.25]" and strict.metric_args["notes"] == RUN.notes[0]
     assert (mean.dataset_type, mean.metric_name) == (RATED.name, "Mean (unpacked, interior8, judge qwen2-72b)")
-    assert "| VELOCITI | Strict (entail, fps1) | 48.13 | [46.00, 50.25] |" in card.text
+    assert "| Mine | VELOCITI | Strict (entail, fps1) | 48.13 | [46.00, 50.25] |" in card.text
 
 
 def test_new_numbers_replace_those_of_the_same_run_and_keep_the_rest_of_a_card() -> None:

@@ -65,6 +65,9 @@ def test_a_bundle_contains_what_the_licence_allows(world: World, tmp_path: Path,
     files = write(world, tmp_path, content)
     assert {"index.html", "items.html", "runs/velociti.entail.fps1.one.html", "assets/item.js"} <= files.keys()
     assert not any(name.startswith(("tables/", "models/", "figures/")) or "two" in name for name in files)
+    assert '<td class="model">one</td>' in files["index.html"].decode(), (
+        "the table names the model, without a page of it"
+    )
     everything = b"\n".join(files.values())
     assert (CAPTION.encode() in everything) == (content != "answers")
     assert (b"Does it fit?" in everything) == (content != "answers")

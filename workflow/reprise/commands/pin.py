@@ -51,9 +51,7 @@ def pin_files(
     if not unpinned_files:
         folders = ", ".join(str(files[name]) for name in names) or "config/models/ and config/suites/"
         write_lines([f"Nothing to pin: no revision is `{UNPINNED}` in {folders}."])
-    differences = [
-        difference for file in unpinned_files for difference in _pin_file(file, root, unchecked, benchmarks)
-    ]
+    differences = [difference for file in unpinned_files for difference in _pin_file(file, root, unchecked, benchmarks)]
     if differences:
         raise UserError(
             "These repositories do not match their configuration and stay unpinned:\n  "

@@ -67,7 +67,8 @@ def write_zip(
         folder = write_bundle(key, plan.results, plan.store, root, settings, contents, descriptions, redactor)
         for run in publication.runs:
             _write_run_files(plan, run, folder, contents[run.scored.run.benchmark])
-        folder.write("README.txt", "".join(f"{name}: {text}\n" for name, text in descriptions))
+        lines = [("model", f"{publication.label} ({publication.model_id})"), *descriptions]
+        folder.write("README.txt", "".join(f"{name}: {text}\n" for name, text in lines))
         with atomic_path(path) as target, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(file for file in root.rglob("*") if file.is_file()):
                 name = f"{publication.slug}/{file.relative_to(root).as_posix()}"

@@ -44,13 +44,14 @@ def build_eval_results(publication: Publication) -> list[EvalResult]:
 def create_card(publication: Publication) -> ModelCard:
     """Return a model card with nothing but the numbers."""
     data = ModelCardData(model_name=publication.label, eval_results=build_eval_results(publication))
-    lines = [f"# {publication.label}", "", "| data set | metric | value | interval |", "|---|---|--:|---|"]
+    header, alignment = "| model | data set | metric | value | interval |", "|---|---|---|--:|---|"
+    lines = [f"# {publication.label}", "", header, alignment]
     for run in publication.runs:
         for number in run.numbers:
+            value = format_value(number.value, DECIMALS)
             interval = format_interval(number.low, number.high, DECIMALS)
-            lines.append(
-                f"| {run.title} | {run.number_name(number)} | {format_value(number.value, DECIMALS)} | {interval} |"
-            )
+            cells = (publication.label, run.title, run.number_name(number), value, interval)
+            lines.append(f"| {' | '.join(cells)} |")
     notes = [f"{run.scored.name}: {' '.join(run.notes)}" for run in publication.runs if run.notes]
     text = "\n".join(
         [*lines, "", *(f"- {note}" for note in notes), "", f"Evaluated with Reprise {publication.version}."]

@@ -94,7 +94,7 @@ def test_a_pair_is_wrong_because_of_its_wrong_items(viewer: Viewer) -> None:
     """The second of four items makes the first pair wrong; a group of a video counts only the items of the group."""
     viewer.open()
     view = """{
-      index: {cluster: [0, 0, 1, 1, 2], clip: [0, 0, 1, 1, 2]}, state: {group: GROUP}, metric: "m",
+      index: {pair: [0, 0, 1, 1, 2], clip: [0, 0, 1, 1, 2]}, state: {group: GROUP}, metric: "m",
       columns: {state: "aaaam", fixed: {m: "0011-"}, samples: {m: COLUMN}, item_right: "1011-"}}"""
     find = "(() => { const view = VIEW; const found = reprise.samples.find(view, view.columns, ITEMS);"
 
@@ -103,10 +103,10 @@ def test_a_pair_is_wrong_because_of_its_wrong_items(viewer: Viewer) -> None:
         return viewer.value(f"{code.replace('ITEMS', items)} return {result}; }})()")
 
     samples = "found.all.map(({ noun, members, wrong, isRight }) => [noun, members, wrong, isRight])"
-    assert run("cluster", "", "[0, 1, 2, 3, 4]", samples) == [["pair", [0, 1], [1], False], ["pair", [2, 3], [], True]]
+    assert run("pair", "", "[0, 1, 2, 3, 4]", samples) == [["pair", [0, 1], [1], False], ["pair", [2, 3], [], True]]
     assert run("clip_id", "g", "[0, 2]", samples) == [["video", [0], [], True], ["video", [2], [], True]]
     order = "reprise.samples.sortWrongFirst(view, [4, 3, 2, 1, 0], found)"
-    assert run("cluster", "", "[0, 1, 2, 3, 4]", order) == [1, 0, 3, 2, 4]
+    assert run("pair", "", "[0, 1, 2, 3, 4]", order) == [1, 0, 3, 2, 4]
     assert run("item_id", "", "[0]", "found") is None
 
 

@@ -19,8 +19,8 @@ QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimen
 def item_row(item_id: str, **values: Any) -> Row:
     """Return an item about clip `c` without groups and texts."""
     row = {
-        "item_id": item_id, "clip_id": "c", "cluster": "u", "task": "t", "texts": [], "answer": "", "groups": [], "tags": [],
-        "flaws": [],
+        "item_id": item_id, "clip_id": "c", "cluster": "u", "pair": "", "task": "t", "texts": [], "answer": "", "groups": [],
+        "tags": [], "flaws": [],
     }  # fmt: skip
     return _check_columns(row | values, ITEMS)
 

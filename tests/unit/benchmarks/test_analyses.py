@@ -51,7 +51,7 @@ def test_questions_of_temporalbench_are_grouped_by_the_words_of_the_correct_capt
 def test_pairs_of_vinoground_are_grouped_by_their_longer_video_and_their_black_share() -> None:
     clips = [("text", "pos", "pos"), ("text", "neg", "neg"), ("video", "pos", "pn"), ("video", "neg", "np")]
     items = [
-        Item(f"{pair}/{task}/{half}", f"{pair}.{clip}", pair, task, {}, "A", tags=[Tag("half", half)])
+        Item(f"{pair}/{task}/{half}", f"{pair}.{clip}", pair, task, {}, "A", tags=[Tag("half", half)], pair=pair)
         for pair in ("short", "long", "unknown")
         for task, half, clip in clips
     ]
@@ -60,11 +60,11 @@ def test_pairs_of_vinoground_are_grouped_by_their_longer_video_and_their_black_s
         metadata_by_clip |= {f"{pair}.pos": {"duration_s": 1.0}, f"{pair}.neg": {"duration_s": longest}}
         metadata_by_clip |= {f"{pair}.{clip}": {"duration_s": 30.0, "black_share": black} for clip in ("pn", "np")}
     grouped_items = add_groups("vinoground", items, metadata_by_clip)
-    assert dict(grouped_items.select("cluster", "groups").iter_rows()) == {
+    assert dict(grouped_items.select("pair", "groups").iter_rows()) == {
         "short": ["length_to_5", "black_to_10"], "long": ["length_to_20", "black_above_20"], "unknown": [],
     }  # fmt: skip
     verdicts = [
-        verdict_row(f"{item.item_id}#{item.task}_{item.get_tag_text('half')}", right=item.cluster == "long")
+        verdict_row(f"{item.item_id}#{item.task}_{item.get_tag_text('half')}", right=item.pair == "long")
         for item in items
     ]
     scores = compute_values("vinoground", "questions", grouped_items, verdicts)

@@ -25,7 +25,12 @@ vinoground = BenchmarkPipeline("vinoground")
 
 def make_rows(count: int) -> list[list[str]]:
     minors = ("", "spatial", "interaction;cyclical;", "contextual")
-    return [pair_row(index, MAJOR_CATEGORIES[index % 3], minors[index % 4]) for index in range(count)]
+    return [
+        pair_row(
+            index, MAJOR_CATEGORIES[index % 3], minors[index % 4], pos_vid=f"pos_{index:07}", neg_vid=f"neg_{index:07}"
+        )
+        for index in range(count)
+    ]
 
 
 def read_items(folder: Path, count: int) -> pl.DataFrame:

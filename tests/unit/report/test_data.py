@@ -71,7 +71,7 @@ def test_the_index_the_clips_and_the_texts_are_written(world: World) -> None:
     group_names = [{groups[group] for group in index["group_sets"][position]} for position in index["group_set"]]
     common_groups = {"average", "agent"}
     assert group_names == [common_groups | {"subset", "video_negation", "verbs_movement"}, common_groups, common_groups]
-    assert world.data("velociti/labels/0") == [[CAPTION], [""], [""]] and index["cluster"] == [0, 1, 1]
+    assert world.data("velociti/labels/0") == [[CAPTION], [""], [""]] and index["pair"] == [0, 0, 0]
     available_clip, missing_clip = world.data("velociti/clips/0")
     assert available_clip["media"] == "../store/clips/aa/aa.mp4" and available_clip["status"] == "ok"
     assert (available_clip["seconds"], available_clip["frames"], available_clip["fps"]) == (2.0, 48, 24.0)
@@ -180,7 +180,7 @@ def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:
 
 def test_an_item_of_a_wrong_pair_or_video_keeps_its_own_verdict() -> None:
     """The second answer makes the pair and the video wrong."""
-    items = pl.DataFrame([item_row(name, cluster="p", task="text") for name in "ab"], schema=ITEMS)
+    items = pl.DataFrame([item_row(name, pair="p", task="text") for name in "ab"], schema=ITEMS)
     names = {
         "temporalbench": ("short", "mba", ("short", "short")),
         "vinoground": ("questions", "text", ("text_pos", "text_neg")),
@@ -247,7 +247,7 @@ def test_a_rating_is_shown_on_its_own_scale(max_rating: int | None, signs: str |
 def test_right_models_are_counted_without_baselines() -> None:
     names = ("one", "two", "three", "random")
     runs = [ReportedRun(run=f"vinoground/paper/fps1/{name}", label=name, reference=name == "random") for name in names]
-    pair_metric = {"samples": {"text": "cluster"}, "fixed": {"text": "00-"}, "item_right": "10-"}
+    pair_metric = {"samples": {"text": "pair"}, "fixed": {"text": "00-"}, "item_right": "10-"}
     rated = {"rating": "53-", "max_rating": 5, "fixed": {}}
     columns = {run.scored.name: pair_metric for run in runs}
     assert count_right_models(runs, columns) == {"paper/fps1": {"text": {"right": [3, 0, 0], "models": [3, 3, 0]}}}

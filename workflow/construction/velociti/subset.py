@@ -69,10 +69,12 @@ def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
     rows = []
     for item in items.filter(pl.col("item_id").is_in(selected_ids)).iter_rows(named=True):
         texts = {caption["name"]: caption["text"] for caption in item["texts"]}
-        events = item["item_id"].split("/")[-2].split("-")  # The id ends with `<events>/<digest>`.
+        # Ids are <test>/<video>/<events>/<number>.
+        _, *video_parts, event_part, _ = item["item_id"].split("/")
+        events = event_part.split("-")
         rows.append({
             "test_name": item["task"],
-            "video_id": item["cluster"],
+            "video_id": "/".join(video_parts),
             "event": events[0] if len(events) == 1 else json.dumps(events, separators=(",", ":")),
             "captions": captions_digest(texts["positive"], texts["negative"]),
         })  # fmt: skip

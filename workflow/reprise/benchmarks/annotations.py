@@ -59,6 +59,8 @@ class Item(NamedTuple):
     """groups that the item belongs to; scores are computed per group, and a protocol may query a single group"""
     tags: Sequence[Tag] = ()
     flaws: Sequence[str] = ()
+    pair: str = ""
+    """pair whose questions are scored together, as in Vinoground"""
 
     def get_tag_text(self, name: str) -> str:
         """Return the text of the item's first tag with this name."""

@@ -52,7 +52,7 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
             maintain_order="left",
         )
         .join(
-            items.select("item_id", "clip_id", "cluster", "task", "groups"),
+            items.select("item_id", "clip_id", "cluster", "pair", "task", "groups"),
             on="item_id",
             how="left",
             maintain_order="left",
@@ -72,7 +72,8 @@ ANSWER_COLUMNS = {
     "item_id": "id of the item, which is what the question is about",
     "role": "which question about the item, such as `pos` (about the right caption) or `neg` (about the wrong one)",
     "clip_id": "id of the clip",
-    "cluster": "source video or pair of the item; confidence intervals count it as one observation",
+    "cluster": "items whose clips share source videos; confidence intervals count them as one observation",
+    "pair": "pair of Vinoground; empty for other benchmarks",
     "task": "test or category of the item",
     "groups": "further groups of the item",
     "prompt": "prompt, without the number of frames, which is filled in later",

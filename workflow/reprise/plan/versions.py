@@ -13,7 +13,7 @@ DECODER_VERSION = 2
 # Stage -> version of the code that computes its results.
 STAGE_VERSIONS = {
     "agreement": 1,
-    "annotations": 1,
+    "annotations": 2,
     "clips": 3,
     "collected_table": 1,
     "data_statistics": 1,
@@ -40,7 +40,7 @@ STAGE_VERSIONS = {
     "table": 2,
     "tables_pdf": 2,
     "temporal_profiles": 3,
-    "temporal_profile": 4,
+    "temporal_profile": 5,
     "verdicts": 1,
     "weights": 1,
 }

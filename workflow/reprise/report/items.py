@@ -60,11 +60,9 @@ class Items:
                 self.groups[name] = is_member
 
     def build_index(self, clip_positions: Mapping[str, int]) -> dict[str, Any]:
-        """Return the columns by which the browser filters items. Tasks, clusters, groups and clips are indices."""
+        """Return the columns by which the browser filters items. Tasks, pairs, groups and clips are indices."""
         task_indices = {task: index for index, task in enumerate(self.tasks)}
-        cluster_indices = {
-            cluster: index for index, cluster in enumerate(self._table["cluster"].unique(maintain_order=True))
-        }
+        pair_indices = {pair: index for index, pair in enumerate(self._table["pair"].unique(maintain_order=True))}
         groups_by_item: list[list[int]] = [[] for _ in self.ids]
         for group_index, is_member in enumerate(self.groups.values()):
             for item_index in is_member.arg_true().to_list():
@@ -74,7 +72,7 @@ class Items:
         return {
             "id": [display_text(name) for name in self.ids],
             "task": [task_indices[task] for task in self._table["task"]],
-            "cluster": [cluster_indices[cluster] for cluster in self._table["cluster"]],
+            "pair": [pair_indices[pair] for pair in self._table["pair"]],
             "group_sets": list(group_sets),
             "group_set": [group_sets[tuple(groups)] for groups in groups_by_item],
             "clip": [clip_positions[name] for name in self._table["clip_id"]],

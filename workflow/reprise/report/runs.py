@@ -18,8 +18,8 @@ from reprise.report.redaction import redact_paths
 NO_SIGN = "-"  # sign of an item to which a column does not apply
 RATING = "rating"  # column with the judge's ratings, whose signs are digits
 # Columns that can identify the samples of a metric: items, clips with all their items, or pairs of clips.
-SAMPLE_COLUMNS = ("item_id", "clip_id", "cluster")
-SAMPLE_NOUNS = {"clip_id": "videos", "cluster": "pairs"}  # the item browser has the same words
+SAMPLE_COLUMNS = ("item_id", "clip_id", "pair")
+SAMPLE_NOUNS = {"clip_id": "videos", "pair": "pairs"}  # the item browser has the same words
 
 
 class RunTables(NamedTuple):

@@ -29,4 +29,4 @@ def main(settings: AnnotationsKey, release: In[Path], clips: Out[Path], item_tab
         items = items.filter(pl.col("clip_id").is_in(clip_table["clip_id"].implode()))
     write_table(clip_table, clips, CLIPS)
     write_table(items, item_table, ITEMS)
-    log.info(f"{clip_table.height} clips of {clip_table['cluster'].n_unique()} clusters, {items.height} items")
+    log.info(f"{clip_table.height} clips of {items['cluster'].n_unique()} clusters, {items.height} items")

@@ -172,7 +172,6 @@ class BenchmarkProfileKey(ScoreDefinition):
     form: str  # question form of the protocol
     group: str  # group of items; the score is the mean over its tasks
     items: Path
-    clips: Path | None = None  # the release's clips, whose source videos join clusters
     statistics: Path | None = None  # set if chance is computed from the data
     runs: dict[str, str] = Field({})  # condition -> run
     conditions: dict[str, Path | None]  # condition -> verdicts on its answers; None if it was not run

@@ -1,6 +1,6 @@
 """Read the verdicts of one condition of a temporal profile, as scores of questions and of the headline's samples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +9,8 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import QuestionScores, RunAnswers, filter_group
 from reprise.core.errors import reject_unknown
-from reprise.core.schemas import CLIPS, ITEMS, VERDICTS, read_table
+from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stats.intervals import FloatArray
-from reprise.temporal.clusters import join_source_clusters
 from reprise.temporal.profile import BenchmarkProfileKey
 
 # Columns of scored samples; `task` names the sample's test, and `value` is its score from 0 to 1.
@@ -24,7 +23,7 @@ class ConditionVerdicts:
 
     questions: QuestionScores
     headline_samples: pl.DataFrame
-    """samples of the headline score (`SAMPLES`), in the clusters of the tables"""
+    """samples of the headline score (`SAMPLES`)"""
     verdicts: pl.DataFrame
     """verdicts on the requests about the profile's group of items"""
     confidences: pl.DataFrame | None = None
@@ -41,7 +40,6 @@ def read_condition(key: BenchmarkProfileKey, paths: Sequence[Path]) -> Condition
     scores = load_scores(key.name)
     scoring = scores.SCORES[key.form]
     items = filter_group(read_table(key.items, ITEMS, skipped_columns=("texts",)), key.group, scores.GROUPS)
-    joined_clusters = join_source_clusters(items, read_table(key.clips, CLIPS)) if key.clips else {}
     answers_by_frame = [RunAnswers(items, read_table(path, VERDICTS)) for path in paths]
     compute_confidences = scoring.compute_confidences if key.probe else None
     confidences = [compute_confidences(answers) for answers in answers_by_frame] if compute_confidences else []
@@ -60,8 +58,8 @@ def read_condition(key: BenchmarkProfileKey, paths: Sequence[Path]) -> Condition
     )
     requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
     return ConditionVerdicts(
-        questions._replace(rows=_as_samples(questions.rows, joined_clusters)),
-        _as_samples(headline, {}),  # in the clusters of the tables, which show the same interval
+        questions._replace(rows=_as_samples(questions.rows)),
+        _as_samples(headline),
         requested,
         compute_confidences(run_answers) if compute_confidences else None,
         chosen_frames,
@@ -93,11 +91,11 @@ def align_confidences(confidences: pl.DataFrame | None, questions: pl.DataFrame)
     return aligned["confidence"].fill_null(0.0).to_numpy()
 
 
-def _as_samples(rows: pl.DataFrame, joined_clusters: Mapping[str, str]) -> pl.DataFrame:
-    """Return outcomes as samples (`SAMPLES`), with clusters joined."""
+def _as_samples(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return outcomes as samples (`SAMPLES`)."""
     return rows.select(
         "item_id",
-        pl.col("cluster").replace(dict(joined_clusters)),
+        "cluster",
         "task",
         value=pl.col("right").cast(pl.Float64).fill_null(0.0),
     ).cast(SAMPLES)

@@ -39,11 +39,12 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
     ):
         event_prefix = build_event_id(row["test_name"], row["video_id"], row["event"])
         count_by_event[event_prefix] += 1
+        clip = clips_by_video[row["video_id"]]
         items.append(
             Item(
                 item_id=f"{event_prefix}/{count_by_event[event_prefix]}",
-                clip_id=clips_by_video[row["video_id"]].clip_id,
-                cluster=row["video_id"],
+                clip_id=clip.clip_id,
+                cluster=clip.cluster,
                 task=row["test_name"],
                 texts={"positive": row["pos"], "negative": row["neg"]},
                 groups=[SUBSET] if is_in_subset else [],

@@ -24,7 +24,7 @@ def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapp
     A range needs measurements of both videos of a pair, or of their concatenation.
     """
     groups_by_item: dict[str, Sequence[str]] = {}
-    for pair_items in group_by_key(items, lambda item: item.cluster).values():
+    for pair_items in group_by_key(items, lambda item: item.pair).values():
         duration = _find_largest(pair_items, "text", clip_metadata, "duration_s")
         black_share = _find_largest(pair_items, "video", clip_metadata, "black_share")
         groups = [*find_range_group(duration, LENGTH_RANGES), *find_range_group(black_share, BLACK_SHARE_RANGES)]

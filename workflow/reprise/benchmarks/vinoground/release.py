@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.annotations import AnnotatedClip, Annotations, ClipSource, Flaws, Item, Tag, iterate_entries
+from reprise.benchmarks.vinoground.clusters import join_pairs
 from reprise.benchmarks.vinoground.taxonomy import HALF_TAG, HALVES, LETTERS, MAJOR_CATEGORIES, MINOR_CATEGORIES
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
@@ -15,7 +16,8 @@ from reprise.core.plain import parse_number
 from reprise.core.tabular import find_single_table, read_rows, require_columns
 
 PAIR_FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
-SPAN_FIELDS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
+VIDEO_FIELDS = ("pos_vid", "neg_vid")
+SPAN_FIELDS = (*VIDEO_FIELDS, "pos_start", "pos_end", "neg_start", "neg_end")
 YOUTUBE_ID = r"(?P<video>[A-Za-z0-9_-]{11})"
 YOUTUBE_LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){YOUTUBE_ID}(?![A-Za-z0-9_-])")
 QUESTION_FIELDS = ("idx", "video_name", "question", "GT")
@@ -54,6 +56,7 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
     seed = options.get("seed", "0")
     text_questions = _read_questions(files, "textscore", rows, flaws) or _generate_questions("text", rows, seed)
     video_questions = _read_questions(files, "videoscore", rows, flaws) or _generate_questions("video", rows, seed)
+    clusters = join_pairs({row["index"]: _list_source_videos(row) for row in rows})
     all_clips: list[AnnotatedClip] = []
     items: list[Item] = []
     for row in rows:
@@ -72,8 +75,11 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
                 AnnotatedClip(concat_id, index, "concat", concat_video, parts=[f"{index}.{half}" for half in order])
             )
         for half in HALVES:
-            items.append(_build_item(row, half, "text", text_questions[index, half], f"{index}.{half}", flaws))
-            items.append(_build_item(row, half, "video", video_questions[index, half], concat_id, flaws))
+            for task, questions, clip_id in (
+                ("text", text_questions, f"{index}.{half}"),
+                ("video", video_questions, concat_id),
+            ):
+                items.append(_build_item(row, half, task, questions[index, half], clip_id, clusters[index], flaws))
     return Annotations(all_clips, items)
 
 
@@ -97,10 +103,20 @@ def _find_segment_order(index: str, video_questions: PairQuestions, flaws: Flaws
 def _read_pairs(
     files: Sequence[Path], fields: Sequence[str], clips: ClipSource, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
-    """Return the rows of the table of pairs as field -> text; `options` map fields to columns of the release."""
-    field_by_column = {str(options.get(field, field)): field for field in fields}
-    path = find_single_table(files, list(field_by_column))
-    frame = require_columns(read_rows(path), list(field_by_column), path).rename(field_by_column).cast(pl.String)
+    """Return the rows of the table of pairs as field -> text; `options` map fields to columns of the release.
+
+    The source videos are also returned if the table names them.
+    """
+    column_by_field = {field: str(options.get(field, field)) for field in (*fields, *VIDEO_FIELDS)}
+    required_columns = [column_by_field[field] for field in fields]
+    path = find_single_table(files, required_columns)
+    table = read_rows(path)
+    require_columns(table, required_columns, path)
+    frame = table.select(
+        pl.col(column).cast(pl.String).alias(field)
+        for field, column in column_by_field.items()
+        if column in table.columns
+    )
     rows = []
     for location, row in iterate_entries(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
         rows.append(row)
@@ -124,6 +140,12 @@ def _read_pairs(
                     )
                     flaws.add(f"pair {row['index']}", location, flaw)
     return rows
+
+
+def _list_source_videos(row: Mapping[str, str]) -> list[str]:
+    """Return the YouTube ids or names of a pair's source videos, where the table of pairs names them."""
+    names = [row[field] for field in VIDEO_FIELDS if row.get(field)]
+    return [link["video"] if (link := YOUTUBE_LINK.search(name)) else name for name in names]
 
 
 def _split_minor_categories(row: Mapping[str, str]) -> list[str]:
@@ -225,7 +247,13 @@ def _parse_seconds(value: str, video: str) -> float:
 
 
 def _build_item(
-    row: Mapping[str, str], half: str, task: str, question: PairQuestion, clip_id: str, flaws: Flaws
+    row: Mapping[str, str],
+    half: str,
+    task: str,
+    question: PairQuestion,
+    clip_id: str,
+    cluster: str,
+    flaws: Flaws,
 ) -> Item:
     """Return the item of one question of a pair."""
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
@@ -235,7 +263,7 @@ def _build_item(
     return Item(
         item_id=f"{row['index']}_{half}/{task}",
         clip_id=clip_id,
-        cluster=row["index"],
+        cluster=cluster,
         task=task,
         texts={"question": question.text, "a": a, "b": b, "pos": row["pos_cap"], "neg": row["neg_cap"]},
         answer=question.answer,
@@ -248,4 +276,5 @@ def _build_item(
         ),
         tags=[Tag(HALF_TAG, half)],
         flaws=flaws.get(f"pair {row['index']}"),
+        pair=row["index"],
     )

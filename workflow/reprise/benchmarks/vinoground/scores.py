@@ -66,7 +66,7 @@ def _outcomes(build_pairs: PairBuilder, run_answers: RunAnswers) -> dict[str, pl
     pairs = build_pairs(run_answers)
     return {
         metric: pairs.filter(f"{metric}_requested").select(
-            pl.col("cluster").alias("item_id"),
+            pl.col("pair").alias("item_id"),
             "cluster",
             pl.lit(ALL).alias("task"),
             pl.col(f"{metric}_right").alias("right"),
@@ -124,12 +124,12 @@ def _metric_columns(
 def _join_pair_verdicts(run_answers: RunAnswers, roles: Sequence[str]) -> pl.DataFrame:
     """Return one row per pair with the verdicts of each role; they are null for a question without a request."""
     items = run_answers.items
-    pairs = items.select("cluster", "groups").unique("cluster", keep="first", maintain_order=True)
-    answers = run_answers.verdicts.join(items.select("item_id", "cluster"), on="item_id", how="inner")
+    pairs = items.select("pair", "cluster", "groups").unique("pair", keep="first", maintain_order=True)
+    answers = run_answers.verdicts.join(items.select("item_id", "pair"), on="item_id", how="inner")
     for role in roles:
         columns = [pl.col(part).alias(f"{role}_{part}") for part in ("right", "score", "failed", "unparsed")]
-        role_verdicts = answers.filter(pl.col("role") == role).select("cluster", *columns)
-        pairs = pairs.join(role_verdicts, on="cluster", how="left", maintain_order="left")
+        role_verdicts = answers.filter(pl.col("role") == role).select("pair", *columns)
+        pairs = pairs.join(role_verdicts, on="pair", how="left", maintain_order="left")
     return pairs
 
 
@@ -154,8 +154,10 @@ def _similarity_questions(run_answers: RunAnswers) -> QuestionScores:
     """Score the four comparisons of a pair's similarities: each video's captions, and each caption's videos."""
     pairs = _join_pair_verdicts(run_answers, SIMILARITY_ROLES)
     comparisons = {name: _is_larger(*roles) for name, roles in SIMILARITY_COMPARISONS.items()}
-    rows = pairs.select("cluster", **comparisons).unpivot(index="cluster", variable_name="item_id", value_name="right")
-    question_id = pl.concat_str("cluster", pl.lit("#"), "item_id")
+    rows = pairs.select("pair", "cluster", **comparisons).unpivot(
+        index=("pair", "cluster"), variable_name="item_id", value_name="right"
+    )
+    question_id = pl.concat_str("pair", pl.lit("#"), "item_id")
     return QuestionScores(
         "accuracy per question",
         50.0,

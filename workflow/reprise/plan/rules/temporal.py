@@ -93,7 +93,6 @@ class TemporalRules(RuleInputs):
             score_title=title[:1].upper() + title[1:],
             decimals=column.decimals,
             items=plan.results.items(name),
-            clips=plan.results.items(name).with_name("clips.parquet"),
             statistics=plan.results.statistics(name) if is_chance_computed else None,
             runs={
                 condition: scored.run.name for condition, scored in conditions.items() if isinstance(scored, ScoredRun)
@@ -162,7 +161,6 @@ class TemporalRules(RuleInputs):
                 *fields["conditions"].values(),
                 *(path for paths in fields["probe"].values() for path in paths),
                 fields["items"],
-                fields["clips"],
                 fields["statistics"],
                 fields["metrics"],
             )

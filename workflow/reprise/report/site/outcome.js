@@ -26,7 +26,7 @@ reprise.outcome = (() => {
 
   /** Return whether a metric counts pairs or videos. */
   function countsSamples(columns, metric) {
-    return ["clip_id", "cluster"].includes((columns.samples || {})[metric]);
+    return ["clip_id", "pair"].includes((columns.samples || {})[metric]);
   }
 
   /** Return the sign of an item by its own answers. A comparison of two videos is no answer to one item; it has the sign of its pair. */

@@ -2,8 +2,8 @@
 
 /* The pairs or videos that a metric counts: each is right if all of its items are. */
 reprise.samples = (() => {
-  const NOUNS = { clip_id: "video", cluster: "pair" };
-  const COLUMNS = { clip_id: "clip", cluster: "cluster" }; // column of the items -> list of the index
+  const NOUNS = { clip_id: "video", pair: "pair" };
+  const COLUMNS = { clip_id: "clip", pair: "pair" }; // column of the items -> list of the index
 
   /** Return the samples of a run's metric among items, or null if the metric counts single items. */
   function find(view, columns, items) {

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,11 +19,14 @@ from reprise.figures.keys import FigureKey
 from reprise.figures.scatter import PointCloud, arrange
 from reprise.tables.builder import TableBuilder
 from reprise.tables.published import PublishedTable
+from reprise.temporal.figure import draw_profiles
+from reprise.temporal.measure import build_profile
 
 from tests.unit.figures.test_figures import list_axes
 from tests.unit.figures.test_styles import SMALLEST_TEXT, draw_two_models, load_settings
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.tables.world import metric_row
+from tests.unit.temporal.profile_inputs import key_of_rule
 
 WIDTHS = (3.03, 3.25, 5.5)  # inches: columns of ACL and of CVPR, and the text of NeurIPS
 NO_NUMBERS = PublishedTable(None, "")
@@ -174,6 +178,26 @@ def test_problems_are_noticed() -> None:
     assert {*iter_problems(figure)} >= {
         "'outside' is too small", "'outside' leaves the canvas", "'first' covers a panel", "'first' and 'second' overlap"
     }  # fmt: skip
+
+
+LONG_TITLE = "Questions on the order of events, subset"
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 6.875])
+@pytest.mark.parametrize("titles", [[LONG_TITLE] * 4, ["VELOCITI", LONG_TITLE], [LONG_TITLE, "VELOCITI", "Vinoground"]])
+def test_long_titles_of_benchmarks_fit_temporal_profiles(tmp_path: Path, titles: list[str], width: float) -> None:
+    profile, _ = build_profile(key_of_rule(tmp_path, lambda condition, number: number % 3 > 0))
+    (benchmark,) = profile.benchmarks
+    benchmarks = tuple(
+        benchmark.model_copy(update={"name": f"benchmark-{index}", "title": title})
+        for index, title in enumerate(titles)
+    )
+    profile = profile.model_copy(update={"benchmarks": benchmarks})
+    other_profile = profile.model_copy(update={"title": "Other"})
+    for profiles in ([profile], [other_profile, profile]):
+        figure = draw_profiles(profiles, width)
+        fix_layout(figure)
+        assert list(iter_problems(figure)) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)

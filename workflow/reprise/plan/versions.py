@@ -39,7 +39,7 @@ STAGE_VERSIONS = {
     "sources": 3,
     "table": 2,
     "tables_pdf": 2,
-    "temporal_profiles": 3,
+    "temporal_profiles": 4,
     "temporal_profile": 5,
     "verdicts": 1,
     "weights": 1,

@@ -18,12 +18,15 @@ from reprise.figures.canvas import (
     CHARACTER_WIDTH,
     FAINT_COLOUR,
     INK,
+    LINE_HEIGHT,
     SMALL_SIZE,
     SMALLEST_SIZE,
+    TEXT_SIZE,
     apply_style,
     count_columns,
     create_canvas,
     wrap_label,
+    wrap_text,
 )
 from reprise.figures.styles import OUTCOME_COLOURS, ModelStyle
 from reprise.media.ablations import (
@@ -52,6 +55,7 @@ from reprise.temporal.marks import Mark, choose_mark, list_marks
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
 
 LABEL_WIDTH, PANEL_WIDTH = 0.85, 1.1  # inches: width of the labels of rows, and smallest width of a panel
+PANEL_GAP = 0.12  # inches between the title of a panel and the next panel
 ROW_HEIGHT, PANEL_HEAD = 0.15, 0.5  # heights in inches: of a condition's row, and of a panel without rows and verdict
 ROWS = {
     "text only": (NONE,),
@@ -107,9 +111,9 @@ def draw_profiles(profiles: Sequence[TemporalProfile], width: float) -> Figure:
 
 
 class Panel(NamedTuple):
-    """A benchmark of a model, with the heading above its scores."""
+    """A benchmark of a model, with the line above its title; the first panel of several models has the model's name."""
 
-    heading: str
+    name_line: str
     benchmark: BenchmarkProfile
     model_style: ModelStyle
 
@@ -124,20 +128,32 @@ def _draw(profiles: Sequence[TemporalProfile], width: float, title: str) -> Figu
     verdicts = [_wrap_verdict(panel, panel_width) for row in rows for panel in row if panel]
     verdict_height = VERDICT_LINE * max((verdict.count("\n") + 1 for verdict in verdicts), default=0)
     name_height = NAME_HEIGHT if len(profiles) > 1 else 0.0
-    height = len(rows) * (PANEL_HEAD + name_height + verdict_height / 72 + ROW_HEIGHT * len(labels))
+    title_lines = {
+        panel.benchmark.title: wrap_text(panel.benchmark.title, panel_width - PANEL_GAP, TEXT_SIZE, "bold")
+        for row in rows
+        for panel in row
+        if panel
+    }
+    line_counts = [max(len(title_lines[panel.benchmark.title]) for panel in row if panel) for row in rows]
+    title_heights = [(count - 1) * TEXT_SIZE * LINE_HEIGHT for count in line_counts]
+    row_height = PANEL_HEAD + name_height + verdict_height / 72 + ROW_HEIGHT * len(labels)
+    height = len(rows) * row_height + sum(title_heights)
     notes = [_note(profiles), *_note_empty(profiles)]
     notice = profiles[0].notice if profiles else ""
     page = create_canvas(width, height, title, notice, notes, _legend(profiles) if rows else ())
     if not rows:
         return page.figure
     grid = page.body.subplots(len(rows), column_count, squeeze=False, sharey=True)
-    for axes_row, panels in zip(grid, rows, strict=True):
+    for axes_row, panels, line_count in zip(grid, rows, line_counts, strict=True):
         for axes, panel in zip_longest(axes_row, panels):
             if panel is None:
                 axes.set_visible(False)
             else:
                 _draw_panel(axes, panel, labels, _limits(panel.benchmark.name, profiles))
-                axes.set_title(panel.heading, loc="left", fontweight="bold", pad=verdict_height + 3)
+                lines = title_lines[panel.benchmark.title]
+                # Empty lines keep the model's name above the titles of all panels.
+                heading = panel.name_line + "\n".join([*[""] * (line_count - len(lines)), *lines])
+                axes.set_title(heading, loc="left", fontweight="bold", pad=verdict_height + 4)
                 axes.annotate(
                     _wrap_verdict(panel, panel_width), (0, 1), (0, verdict_height + 1), xycoords="axes fraction",
                     textcoords="offset points", fontsize=SMALLEST_SIZE, va="top", ha="left", color=FAINT_COLOUR,
@@ -167,7 +183,7 @@ def _arrange(profiles: Sequence[TemporalProfile], width: float) -> list[list[Pan
                     continue
                 name_line = f"{'' if is_named else profile.title}\n" if has_name_line else ""
                 is_named = True
-                row.append(Panel(f"{name_line}{benchmark.title}", benchmark, profile.style))
+                row.append(Panel(name_line, benchmark, profile.style))
             if any(row):
                 rows.append(row)
     return rows

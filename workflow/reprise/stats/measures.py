@@ -14,6 +14,9 @@ from reprise.stats.intervals import BoundedMean, Difference, clustered_estimate
 Ratios: TypeAlias = NDArray[np.float64]
 """Values of the ratios that a metric combines: one column per ratio, one row per set of values."""
 
+LOST_LIMIT = 0.05
+"""Two scores are not compared if their shares of lost (unparsed or failed) answers differ by this much or more."""
+
 
 @dataclass(frozen=True)
 class Measure:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reprise.media.ablations import SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
+from reprise.stats.measures import LOST_LIMIT
 from reprise.stats.paired import adjust_holm
 from reprise.temporal.conditions import (
     NULL_CONDITIONS,
@@ -28,8 +29,6 @@ from reprise.temporal.conditions import (
 
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
-LOST_LIMIT = 0.05
-"""A comparison is not measured if the shares of lost (unparsed or failed) answers differ by this much or more."""
 ROUNDING = 1e-9  # tolerance for rounding errors when shares are compared
 
 

@@ -53,6 +53,24 @@ def test_imported_answers_score_like_their_original_run_and_follow_changes_of_th
     assert [(row["line"], row["id"], row["problem"]) for row in rows] == [unknown_row, *missing_rows]
 
 
+def test_lost_answers_leave_an_imported_score_without_a_verdict(imported: Project) -> None:
+    """The authors' convention leaves failed answers out of all counts."""
+    imported.edit("config/suites/small.yaml", "show_published: false", "show_published: true")
+    imported.edit("config/tables/small.yaml", "label: People, ", "label: People, published: QVL-7B, ")
+
+    def find_comparison(column: str) -> dict[str, str]:
+        imported.run_rules("results/reproduction.md")
+        return next(row for row in imported.rows("results/reproduction.csv") if row["column"] == column)
+
+    comparison = find_comparison("Ctrl")
+    assert (comparison["ours"], comparison["published"], comparison["verdict"]) == ("100.0", "84.6", "too few to tell")
+    assert comparison["conditions"] == "imported predictions; protocol entail; frames fps1"
+    imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
+    comparison = find_comparison("Ctrl")
+    assert (comparison["ours"], comparison["verdict"]) == ("100.0", "not comparable")
+    assert comparison["why"] == "1 of 4 failed or unparsed"
+
+
 def test_imports_need_no_video_and_without_files_the_row_does_not_run(imported: Project) -> None:
     """Tests without answers, and the average over them, have no value instead of 0.0."""
     for name in ("results", "resources/store", "videos"):

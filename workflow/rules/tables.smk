@@ -80,6 +80,7 @@ rule overview:
 rule reproduction:
     input:
         tables=SUITE.tables.table_files(),
+        problems=SUITE.tables.answer_problems,
     output:
         md="results/reproduction.md",
         csv="results/reproduction.csv",
@@ -99,7 +100,8 @@ rule reproduction:
         ),
     shell:
         RUN
-        + "reproduction --settings {params.settings:q} --tables {input.tables:q} --md {output.md:q} 2> {log:q}"
+        + "reproduction --settings {params.settings:q} --tables {input.tables:q} --problems {input.problems:q} "
+        "--md {output.md:q} 2> {log:q}"
 
 
 # This table is only an explicit target, because every judge must rate every compared answer.

@@ -100,7 +100,27 @@ def test_a_reproduced_number_has_its_conditions(project: Project) -> None:
     conditions = reproduction.conditions["velociti/entail/fps1/llava-onevision-7b"]
     assert conditions[:2] == ("protocol entail", "frames fps1")
     assert conditions[2:] == ("revision 012345678901", "weights in float16")
-    assert reproduction.obstacles["velociti/entail/fps1/llava-onevision-7b"] == ("quantised: awq",)
+    assert reproduction.obstacles == {
+        run.name: ("quantised: awq",) for run in plan.runs() if run.model == "llava-onevision-7b"
+    }
+
+
+def test_numbers_of_other_data_cannot_be_compared_with_the_paper(project: Project) -> None:
+    suite = "config/suites/paper.yaml"
+    project.edit(suite, "run: [none]", "run: [llava-onevision-72b]")
+    project.edit(suite, "{file: resources/subsets/velociti-150.csv}", "{per_test: 150}")
+    project.edit(suite, "{kind: huggingface, repo: microsoft/TemporalBench, revision: unpinned}", "{kind: rehearsal}")
+    reproduction = all_settings(project.plan("paper"))["reproduction"]
+    assert isinstance(reproduction, ReproductionKey)
+    reasons = {name.rpartition("/")[0]: reasons for name, reasons in reproduction.obstacles.items()}
+    assert reasons["temporalbench"] == ("not the released data",), "counts of the data"
+    assert reasons["temporalbench/short/linspace32"] == ("not the released data",)
+    subset_reasons = {reasons for name, reasons in reproduction.obstacles.items() if ".subset/" in name}
+    assert subset_reasons == {("another subset than the paper's",)}
+    assert "velociti/entail/fps1" not in reasons
+    limited = all_settings(project.plan("paper-limit40"))["reproduction"]
+    assert isinstance(limited, ReproductionKey)
+    assert limited.obstacles["vinoground/data"] == ("only 40 items per benchmark (--limit)",)
 
 
 NAMES = [

@@ -74,7 +74,7 @@ def test_any_number_is_shown_in_every_output(case: str, world: World) -> None:
         assert (NOT_FINITE_NOTE.partition(" (")[0] in page) == (not is_number and value is not None)
         assert not is_number or f"{value:.1f}" in page
     row = builder.tidy_rows[0]
-    rows = [{**row, "published": 50.0, "published_decimals": 1}]
+    rows = [{**row, "extractor": "authors", "published": 50.0, "published_decimals": 1}]
     tidy = pl.DataFrame(rows, schema=TIDY_SCHEMA)
     assert tidy["value"].is_nan().sum() == 0
     title = TableTitle(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")

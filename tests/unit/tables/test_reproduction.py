@@ -74,7 +74,7 @@ def make_tidy_row(**changes: Any) -> dict[str, Any]:
     row = {"suite": "s", "table": "b/table1", "section": "", "row": "A", "column": "c", "metric": "m", "group": "all"}
     numbers = {"value": 60.0, "low": 55.0, "high": 65.0, "published": 62.0, "published_decimals": 1}
     counts = {"requested": 100, "scored": 100, "failed": 0, "unparsed": 0, "missing": 0}
-    return row | numbers | counts | {"convention": "fixed", "extractor": "robust", "source": "reproduced"} | changes
+    return row | numbers | counts | {"convention": "authors", "extractor": "authors", "source": "reproduced"} | changes
 
 
 def make_reproduction(*rows: dict[str, Any], **changes: Any) -> Reproduction:
@@ -89,9 +89,12 @@ def test_reproduced_numbers_with_the_authors_extraction_are_compared_with_the_pa
     rows = [make_tidy_row(run=f"b/p/linspace{frames}/m") for frames in (8, 32)]
     assert len(make_reproduction(*rows).comparisons) == 2, "two rows with the same label"
     assert not make_reproduction(make_tidy_row(source="published"), make_tidy_row(published=None)).comparisons
-    authors = make_tidy_row(value=80.0, low=75.0, high=85.0, convention="authors", extractor="authors")
-    (cell,) = make_reproduction(make_tidy_row(), authors).comparisons
+    robust = make_tidy_row(value=60.0, convention="fixed", extractor="robust")
+    authors = make_tidy_row(value=80.0, low=75.0, high=85.0)
+    (cell,) = make_reproduction(robust, authors).comparisons
     assert (cell.row["value"], cell.verdict.name) == (80.0, "differs")
+    (cell,) = make_reproduction(robust).comparisons
+    assert cell.verdict.text == "not comparable: extracted by robust, not by authors"
 
 
 def test_a_number_by_another_judge_is_not_comparable() -> None:
@@ -124,11 +127,34 @@ def test_limited_runs_and_missing_clips_are_not_comparable() -> None:
     assert "at most about 0.1 of the 1 comparable scores" in render_tables(reproduction)
 
 
-def test_a_number_of_mostly_lost_answers_is_not_comparable() -> None:
-    lost, kept = make_tidy_row(failed=30, unparsed=21), make_tidy_row(row="B", failed=30, unparsed=20)
+def test_a_number_with_lost_answers_is_not_comparable() -> None:
+    lost, kept = make_tidy_row(failed=3, unparsed=2), make_tidy_row(row="B", failed=2, unparsed=2)
     first, second = make_reproduction(lost, kept).comparisons
-    assert first.verdict.text == "not comparable: 51 of 100 failed or unparsed"
+    assert first.verdict.text == "not comparable: 5 of 100 failed or unparsed"
     assert second.verdict.name == "too few to tell"
+
+
+def test_lost_answers_that_the_authors_leave_out_count() -> None:
+    fixed = make_tidy_row(value=36.0, failed=40, convention="fixed", extractor="robust")
+    (cell,) = make_reproduction(fixed, make_tidy_row(requested=60)).comparisons
+    assert cell.row["value"] == 60.0
+    assert cell.verdict.text == "not comparable: 40 of 100 failed or unparsed"
+    assert cell.conditions == ("40 of 100 failed",)
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        ("different prompt", "not comparable: different prompt"),
+        ("partial run (--limit)", "not comparable: partial run (--limit)"),
+        ("repeats an answer", ""),
+    ],
+)
+def test_imported_answers_are_comparable_only_under_the_conditions_of_their_run(problem: str, reason: str) -> None:
+    row = make_tidy_row(run="b/p/s/m", source="imported")
+    key, tidy = KEY.model_copy(), pl.DataFrame([row], schema=TIDY_SCHEMA)
+    (cell,) = Reproduction(key, tidy, {"b/p/s/m": {problem}}).comparisons
+    assert cell.verdict.text == (reason or "too few to tell (±7.1)")
 
 
 def test_conditions_stand_next_to_the_verdict_in_the_csv_and_on_the_page() -> None:
@@ -137,11 +163,10 @@ def test_conditions_stand_next_to_the_verdict_in_the_csv_and_on_the_page() -> No
     )
     reproduction = make_reproduction(row, conditions={"b/p/linspace4/m": ("revision abc", "weights in bfloat16")})
     counts = ("5 of 105 without a clip", "2 of 105 failed", "1 of 105 unparsed")
-    extractor = "extracted by robust, not by authors"
-    conditions = (*counts, extractor, "imported predictions", "revision abc", "weights in bfloat16")
+    conditions = (*counts, "imported predictions", "revision abc", "weights in bfloat16")
     assert reproduction.comparisons[0].conditions == conditions
     for text in (reproduction.to_frame()["conditions"][0], render_tables(reproduction)):
         assert all(condition in text for condition in conditions)
     assert "<script>" not in render_tables(reproduction) + render_tables(reproduction, "html"), "labels are escaped"
-    plain = make_reproduction(make_tidy_row(extractor="authors"), conditions={"r": ("revision abc",)})
+    plain = make_reproduction(make_tidy_row(), conditions={"r": ("revision abc",)})
     assert plain.comparisons[0].conditions == (), "only conditions that apply are listed"

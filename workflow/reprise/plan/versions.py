@@ -33,7 +33,7 @@ STAGE_VERSIONS = {
     "preview": 1,
     "release": 1,
     "report": 4,
-    "reproduction": 1,
+    "reproduction": 2,
     "requests": 1,
     "serve_environment": 1,
     "sources": 3,

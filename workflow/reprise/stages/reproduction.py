@@ -5,16 +5,18 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.files import verify_sealed_text, write_sealed_text
+from reprise.core.paths import Results
 from reprise.core.plain import unescape_cell
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
 from reprise.tables.builder import TIDY_SCHEMA
 from reprise.tables.keys import ReproductionKey
+from reprise.tables.measurements import read_problems
 from reprise.tables.render import combine_tables, render
 from reprise.tables.reproduction import Reproduction
 
 
-def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> None:
+def main(settings: ReproductionKey, tables: In[list[Path]], problems: In[list[Path]], md: Out[Path]) -> None:
     rows = pl.concat(
         [
             pl.DataFrame(schema=TIDY_SCHEMA),
@@ -22,7 +24,9 @@ def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> No
         ]
     )
     reproduction = Reproduction(
-        settings, rows.with_columns(pl.col(pl.String).map_elements(unescape_cell, return_dtype=pl.String))
+        settings,
+        rows.with_columns(pl.col(pl.String).map_elements(unescape_cell, return_dtype=pl.String)),
+        read_problems(problems, Results(settings.suite)),
     )
     built_tables = reproduction.build_tables()
     for form in ("md", "html"):

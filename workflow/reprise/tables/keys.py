@@ -71,7 +71,8 @@ class ReproductionKey(SuiteKey):
     paper_judges: dict[str, str] = Field({})  # table -> judge of the paper's numbers
     judges: dict[str, str] = Field({})  # judge -> label
     conditions: dict[str, tuple[str, ...]] = Field({})  # run -> conditions of its answers
-    obstacles: dict[str, tuple[str, ...]] = Field({})  # run -> reasons why its numbers cannot be compared
+    obstacles: dict[str, tuple[str, ...]] = Field({})
+    """run, judge or `<benchmark>/data` -> reasons why its numbers cannot be compared"""
     margins: dict[str, dict[str, float]] = Field({})  # benchmark -> metric -> margin other than DEFAULT_MARGIN
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from reprise.core.notation import EN_DASH, format_difference, format_interval, format_value
+from reprise.external.answers import DIFFERENT_FRAMES, DIFFERENT_PROMPT
+from reprise.external.lmms_eval import FEWER_TOKENS, PARTIAL_RUN
+from reprise.stats.measures import LOST_LIMIT
 from reprise.tables.keys import ReproductionKey, TableTitle
 from reprise.tables.published import PublishedNumber
 from reprise.tables.render import table as rendered
@@ -17,7 +20,8 @@ from reprise.tables.render import table as rendered
 VerdictName = Literal["within margin", "differs", "too few to tell", "not comparable"]
 VERDICT_NAMES: tuple[VerdictName, ...] = ("within margin", "differs", "too few to tell", "not comparable")
 DEFAULT_MARGIN = 2.0  # points
-MAX_LOST_SHARE = 0.5  # With more failed and unparsed answers, a score says little about the model.
+# Problems of imported answers that another tool gave under other conditions than those of their run.
+OTHER_CONDITIONS = (DIFFERENT_PROMPT, DIFFERENT_FRAMES, FEWER_TOKENS, PARTIAL_RUN)
 ERROR_RATE = 0.05  # significance level of both tests
 # Half the length of a 95 % interval, in standard errors. A test for a difference at 5 % uses this interval.
 DIFFERENCE_QUANTILE = NormalDist().inv_cdf(1 - ERROR_RATE / 2)
@@ -43,13 +47,13 @@ REPRODUCTION_SCHEMA = pl.Schema(
     }
 )
 CAPTION = (
-    "Our numbers use the authors' convention and extractor if these give other numbers than the tables show. The "
-    "paper's answers are not available, so the numbers cannot be paired; the paper's number is assumed to be as "
-    "uncertain as ours. Within margin: an equivalence test at 5 % excludes a difference above the margin. Differs: the "
-    "95 % interval of the difference excludes 0. Too few to tell: neither; ± is half the length of that interval. A "
-    "count is within margin if it prints the same. Chance alone makes "
-    "at most about {wrong:.1f} of the {comparable} comparable scores `differs` although they are equal, or `within "
-    "margin` although they are not."
+    "Our numbers use the authors' convention and extractor. The paper's answers are not available, so the numbers "
+    "cannot be paired; the paper's number is assumed to be as uncertain as ours. Within margin: an equivalence test at "
+    "5 % excludes a difference above the margin. Differs: the 95 % interval of the difference excludes 0. Too few to "
+    "tell: neither; ± is half the length of that interval. A count is within margin if it prints the same. Not "
+    "comparable: the conditions differ, or {limit:.0%} or more of the answers failed or are unparsed. Chance alone "
+    "makes at most about {wrong:.1f} of the {comparable} comparable scores `differs` although they are equal, or "
+    "`within margin` although they are not."
 )
 
 
@@ -124,31 +128,42 @@ class NumberComparison(NamedTuple):
 class Reproduction:
     """Compute the verdicts on a suite's numbers from the csv files of its tables."""
 
-    def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
+    def __init__(
+        self, key: ReproductionKey, tidy: pl.DataFrame, problems: Mapping[str, Collection[str]] | None = None
+    ) -> None:
         self._key = key
-        rows_by_identity: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._problems = problems or {}  # run -> problems of its imported answers
+        rows_by_identity: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for row in tidy.filter(pl.col("published").is_not_null()).iter_rows(named=True):
-            identity = tuple(row[name] or "" for name in IDENTITY_COLUMNS)
-            # A number by the authors' extractor replaces the number by the extractor `robust`.
-            if row["source"] != "published" and (identity not in rows_by_identity or row["extractor"] == "authors"):
-                rows_by_identity[identity] = row
-        self.comparisons = [self._compare(row) for row in rows_by_identity.values()]
+            if row["source"] != "published":
+                identity = tuple(row[name] or "" for name in IDENTITY_COLUMNS)
+                rows_by_identity.setdefault(identity, []).append(row)
+        self.comparisons = [self._compare(rows) for rows in rows_by_identity.values()]
 
-    def _compare(self, row: Mapping[str, Any]) -> NumberComparison:
+    def _compare(self, rows: Sequence[Mapping[str, Any]]) -> NumberComparison:
+        """Compare a number by the authors' extractor, if there is one, and else by another one."""
+        row = next((row for row in rows if row["extractor"] == "authors"), rows[0])
+        # The authors' convention may leave lost answers out of all counts, so the other convention counts them.
+        counts = max(rows, key=_lost_share)
         interval = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
         published = PublishedNumber(row["published"], row["published_decimals"])
         judge = self._key.judges.get(row["judge"] or "", "")
         paper_judge = self._key.paper_judges.get(row["table"], "")
         # Papers and labels write a judge's name with different case and punctuation, which the comparison ignores.
         judge_names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
-        lost_count = (row["failed"] or 0) + (row["unparsed"] or 0)
-        is_mostly_lost = lost_count > MAX_LOST_SHARE * (row["requested"] or 0)
+        has_other_extractor = row["extractor"] != "authors" and row["source"] != "data"
+        problems = self._problems.get(row["run"] or "", ())
         has_other_judge = len(judge_names) == 2 and "" not in judge_names
         obstacles = [
             f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else "",
             *self._key.obstacles.get(row["run"] or "", ()),
+            *self._key.obstacles.get(row["judge"] or "", ()),
+            *(problem for problem in OTHER_CONDITIONS if problem in problems),
+            f"extracted by {row['extractor']}, not by authors" if has_other_extractor else "",
             f"{row['missing']} samples without a clip" if row["missing"] else "",
-            f"{lost_count} of {row['requested']} failed or unparsed" if is_mostly_lost else "",
+            f"{_lost_count(counts)} of {counts['requested']} failed or unparsed"
+            if _lost_share(counts) >= LOST_LIMIT
+            else "",
         ]
         verdict = compare_with_published(
             row["value"],
@@ -159,7 +174,7 @@ class Reproduction:
             is_exact=row["source"] == "data",
             obstacle="; ".join(filter(None, obstacles)),
         )
-        return NumberComparison(row, verdict, tuple(self._conditions(row)))
+        return NumberComparison(row, verdict, tuple(self._conditions(counts)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Yield the conditions of a number that may explain a difference from the paper."""
@@ -167,8 +182,6 @@ class Reproduction:
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unparsed")):
             if row[name]:
                 yield f"{row[name]} of {total} {words}"
-        if row["extractor"] != "authors" and row["source"] != "data":
-            yield f"extracted by {row['extractor']}, not by authors"
         if row["source"] == "imported":
             yield "imported predictions"
         yield from self._key.conditions.get(row["run"] or "", ())
@@ -225,7 +238,7 @@ class Reproduction:
         )
         return rendered.Table(
             title="Reproduction",
-            caption=CAPTION.format(comparable=comparable, wrong=ERROR_RATE * comparable),
+            caption=CAPTION.format(comparable=comparable, wrong=ERROR_RATE * comparable, limit=LOST_LIMIT),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(map(rendered.TableColumn, ("numbers", *VERDICT_NAMES)))),),
@@ -253,6 +266,16 @@ class Reproduction:
             ),
             notice=self._key.notice,
         )
+
+
+def _lost_count(row: Mapping[str, Any]) -> int:
+    """Return the number of failed and unparsed answers."""
+    return int(row["failed"] or 0) + int(row["unparsed"] or 0)
+
+
+def _lost_share(row: Mapping[str, Any]) -> float:
+    """Return the share of failed and unparsed answers."""
+    return _lost_count(row) / max(1, row["requested"] or 0)
 
 
 def _detail_row(comparison: NumberComparison) -> rendered.TableRow:

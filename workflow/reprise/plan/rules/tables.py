@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.figures import Distribution, Figure, Scatter, compute_width
+from reprise.config.suite import SubsetDraw
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError
 from reprise.core.paths import (
@@ -27,6 +28,7 @@ from reprise.figures.keys import FigureKey, PdfKey
 from reprise.media.sampling import count_frames
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.figure_styles import assign_model_styles
+from reprise.plan.forecast import is_made_here
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -195,9 +197,7 @@ class TableRules(TableInputs):
                 },
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
-                obstacles={
-                    run.name: obstacles for run in self._plan.runs() if (obstacles := tuple(self._obstacles(run)))
-                },
+                obstacles={name: reasons for name, reasons in self._obstacles() if reasons},
                 margins={
                     name: dict(benchmark.margins) for name, benchmark in config.benchmarks.items() if benchmark.margins
                 },
@@ -226,12 +226,30 @@ class TableRules(TableInputs):
         if ADAPTERS[model.adapter].needs_weights:
             yield f"weights in {model.dtype if model.dtype != 'checkpoint' else 'the type of the checkpoint'}"
 
-    def _obstacles(self, run: Run) -> Iterator[str]:
-        """Yield the reasons why numbers of a run cannot be compared with published ones."""
+    def _obstacles(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield each run, judge and benchmark's data with the reasons why its numbers differ from published ones."""
+        for benchmark in self._plan.config.benchmarks:
+            yield f"{benchmark}/data", tuple(self._data_obstacles(benchmark))
+        for judge in self._plan.judges():
+            yield judge, tuple(self._model_obstacles(judge))
+        for run in self._plan.runs():
+            protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
+            subset = self._plan.config.suite.benchmarks[run.benchmark].subset
+            has_other_subset = protocol.items == "subset" and isinstance(subset, SubsetDraw)
+            reasons = [*self._data_obstacles(run.benchmark), *self._model_obstacles(run.model)]
+            yield run.name, (*reasons, *(["another subset than the paper's"] if has_other_subset else []))
+
+    def _data_obstacles(self, benchmark: str) -> Iterator[str]:
         config = self._plan.config
         if config.limit is not None:
             yield f"only {config.limit} items per benchmark (--limit)"
-        if quantised := config.models[run.model].settings.get("quantised"):
+        if is_made_here(self._plan, benchmark):
+            yield "not the released data"
+
+    def _model_obstacles(self, slug: str) -> Iterator[str]:
+        if baseline := self._plan.config.suite.baseline:
+            yield f"answers of {baseline}"
+        if quantised := self._plan.config.models[slug].quantised:
             yield f"quantised: {quantised}"
 
     def output_files(self) -> list[Path]:
@@ -265,6 +283,13 @@ class TableRules(TableInputs):
             for benchmark in benchmarks_by_table[wildcards.table]
             for kind in READABLE_FORMATS
         ]
+
+    def answer_problems(self, wildcards: Any) -> list[Path]:
+        """Return the files with the problems of the imported answers of all tables."""
+        tables = [self._plan.table_scored_runs(benchmark, table) for benchmark, table, _ in self._plan.list_tables()]
+        runs = sorted({scored.run for scored_runs in tables for scored in scored_runs})
+        imported = self._plan.imports.models
+        return [self._results.import_problems(ScoredRun(run)) for run in runs if run.model in imported]
 
     def timings(self, wildcards: Any) -> list[Path]:
         """Return the timings of all runs except imported ones."""

@@ -3,10 +3,11 @@
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
@@ -190,19 +191,50 @@ def test_a_declined_command_changes_nothing(project: Project, keys: bytes) -> No
     assert read_config(project) == config
 
 
+def press_ctrl_c(terminal_file: int) -> None:
+    os.write(terminal_file, b"\x03")
+
+
+def send_sigterm(terminal_file: int) -> None:
+    """Send SIGTERM to the command alone, not to its subprocesses."""
+    os.kill(os.tcgetpgrp(terminal_file), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("interrupt", [press_ctrl_c, send_sigterm])
 @pytest.mark.parametrize("moment", ["Using workflow specific profile", "jobs: "], ids=["start", "preparation"])
-def test_a_command_that_is_interrupted_before_its_requests_changes_nothing(project: Project, moment: str) -> None:
+def test_a_command_that_is_interrupted_before_its_requests_changes_nothing(
+    project: Project, moment: str, interrupt: Callable[[int], None]
+) -> None:
     """Snakemake, which prepares the data, releases the working folder."""
     shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", project.root / "new")
     shutil.rmtree(project.root / "results/small/clips")
     config = read_config(project)
     with terminal(project, "eval", "new", "--cores", "2", "--yes") as terminal_file:
         read_until(terminal_file, moment)
-        os.write(terminal_file, b"\x03")
+        interrupt(terminal_file)
         output = read_until(terminal_file, "(end)")
-    assert "Traceback" not in output and output.count("Interrupted. Finished requests are cached; the same comm") == 1
+    assert "Traceback" not in output and "after a correction" not in output
+    assert output.count("Interrupted. Finished requests are cached; the same comm") == 1
     assert read_config(project) == config
     assert not [*(project.root / ".snakemake").glob("locks/*")]
+
+
+def test_an_interrupted_check_advises_no_correction(project: Project) -> None:
+    """Only the process of the check receives the signal."""
+    config = read_config(project)
+    with ChatServer(lambda received: ServerReply(completion(received), delay=2)) as server:
+        command = ("eval", server.url, "--benchmarks", "velociti", "--cores", "2", "--yes")
+        with terminal(project, *command) as terminal_file:
+            read_until(terminal_file, "jobs would run")
+            process_id = os.tcgetpgrp(terminal_file)
+            while not server.prompts:
+                time.sleep(0.1)
+            (child,) = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
+            os.kill(int(child), signal.SIGINT)
+            output = read_until(terminal_file, "(end)")
+    assert "after a correction" not in output and "Traceback" not in output
+    assert output.count("Interrupted. Finished requests are cached; the same comm") == 1
+    assert read_config(project) == config
 
 
 def test_a_selection_limits_a_profile_of_a_model_with_all_benchmarks(project: Project) -> None:

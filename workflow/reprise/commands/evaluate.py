@@ -7,7 +7,7 @@ from reprise.commands.check import is_checkable_model, is_checkable_run, require
 from reprise.commands.evaluation_options import EvaluationOptions
 from reprise.commands.evaluation_results import show_results
 from reprise.commands.model_file import choose_slug, prepare_model
-from reprise.commands.module_process import run_module
+from reprise.commands.module_process import interrupt_on_sigterm, run_module
 from reprise.commands.needs import describe_terms
 from reprise.commands.output import write_lines
 from reprise.commands.pin import pin_files
@@ -37,7 +37,8 @@ def evaluate_model(options: EvaluationOptions) -> None:
     If the command ends before the first request of the evaluation, the configuration files are restored.
     """
     try:
-        _evaluate_model(options)
+        with interrupt_on_sigterm():
+            _evaluate_model(options)
     except KeyboardInterrupt:
         print(f"\n{INTERRUPTED}", file=sys.stderr)
         raise

@@ -1,5 +1,6 @@
 """Test `reprise check` with a model that ignores frames, and with servers. `test_docs.py` checks an intact model."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from safetensors.torch import load_file, save_file
 
-from tests.unit.models.chat_server import MODEL, ChatServer, reply_by_frames
+from tests.unit.models.chat_server import MODEL, ChatServer, ReceivedRequest, ServerReply, reply_by_frames
 from tests.unit.models.fake_driver import FakeDriver, gpu
 from tests.unit.models.serving.engines import ENVIRONMENT, FAKE_ENGINE, have_ended, make_environment, read_process_ids
 from tests.workflow.conftest import ROOT, Project
@@ -55,6 +56,26 @@ def test_a_running_server_is_checked(toy: Project) -> None:
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", key: OUR_API_KEY"))
         with pytest.raises(UserError, match="can be checked"):
             toy.call_reprise("check", "served")
+
+
+def test_a_server_with_constant_token_counts_is_named_once_with_the_text_to_write(
+    toy: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    usage = {"prompt_tokens": 99, "completion_tokens": 1, "total_tokens": 100}
+
+    def reply(received: ReceivedRequest) -> ServerReply:
+        body = json.loads(reply_by_frames(received).content)
+        return ServerReply(body | {"usage": usage} if "usage" in body else body)
+
+    file = "config/models/served.yaml"
+    with ChatServer(reply) as server:
+        toy.write(file, SERVED.format(url=server.url, model=MODEL, more=""))
+        with pytest.raises(UserError, match="it drops frames") as caught:
+            toy.call_reprise("check", "served", "--questions", "8")
+        assert caplog.text.count("not_shown") == 1
+        _, text = str(caught.value).split(f"write this into {file}, then run the same command again:\n")
+        toy.write(file, text)
+        assert "The answers of served change" in toy.call_reprise("check", "served", "--questions", "8")
 
 
 def test_the_check_starts_and_stops_the_server_of_a_job(

@@ -1,6 +1,8 @@
 """Command `check`: query a model with a few requests before a long run."""
 
+import logging
 import random
+import re
 import resource
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,10 +17,11 @@ from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, locate
+from reprise.core.yaml_files import dump_yaml, load_yaml
 from reprise.models.adapters import ADAPTERS, OPTION_SHARE, import_object
 from reprise.models.base import Adapter, ModelSpec, PendingRequests
 from reprise.models.inference.money.prices import NO_BUDGET, Account
-from reprise.models.inference.outcomes import run_requests
+from reprise.models.inference.outcomes import FAILURE_FIELD, run_requests
 from reprise.models.inference.reasons import FAILURE_REASONS, describe_failure
 from reprise.models.inference.resident import end_idle_process
 from reprise.models.inference.vision_check import MISMATCHED_CLIP, VisionCheck, run_vision_check
@@ -75,11 +78,13 @@ def check_model(source: str, questions: int, suite: str | None, benchmarks: str 
     require_answering_server(slug, model)
     samples = {run: sample for run in runs if (sample := _sample_requests(plan, run, questions // len(runs)))}
     problems: dict[str, str] = {}
-    with _load_model(plan, slug, model) as adapter:
+    drops_frames = False
+    with _load_model(plan, slug, model) as adapter, _log_failures_once():
         if samples and ADAPTERS[model.adapter].is_remote:
             _require_first_answer(slug, adapter, next(iter(samples.values()))[0])
         for run, sample in samples.items():
             check = run_vision_check(adapter, sample)
+            drops_frames = drops_frames or set(check.failures) == {"not_shown"}
             write_lines(_format_check(run, check))
             min_share = float(model.settings.get(OPTION_SHARE, DEFAULT_OPTION_SHARE))
             if problem := find_problem(check, _request_type(plan, run), min_share):
@@ -88,9 +93,13 @@ def check_model(source: str, questions: int, suite: str | None, benchmarks: str 
         write_lines(_format_memory(model))
     messages = [f"{name}: {problem}" for name, problem in problems.items()]
     if messages and len(messages) == len(samples):
+        reason = f"each of the {len(messages)} runs that were tried shows a problem"
+        if drops_frames and "check_frames" in ADAPTERS[model.adapter].settings.model_fields:
+            # Without the vision check, the run would fail in the same way.
+            raise UserError(f"{slug} should not be run, because {reason}. {' '.join(messages)} {_allow_counts(slug)}")
         raise RefusedModelError(
-            f"{slug} should not be run, because each of the {len(messages)} runs that were tried shows a problem. "
-            f"Check its weights, its chat template and `settings.frames`. {' '.join(messages)}"
+            f"{slug} should not be run, because {reason}. Check its weights, its chat template and `settings.frames`. "
+            f"{' '.join(messages)}"
         )
     for message in messages:
         log.warning(message)
@@ -122,6 +131,35 @@ def find_problem(check: VisionCheck, request_type: str, min_option_share: float)
             "answers, set `template_arguments`, or use protocols with `request_type: choose` or `request_type: write`."
         )
     return ""
+
+
+def _allow_counts(slug: str) -> str:
+    """Return the advice for a server with wrong token counts, with the complete text of the model's file.
+
+    `reprise eval` deletes a new file when the check fails.
+    """
+    file = Path(f"config/models/{slug}.yaml")
+    content = load_yaml(locate(file))
+    text = dump_yaml(content | {"settings": content["settings"] | {"check_frames": False}})
+    return f"If the server's counts are wrong, write this into {file}, then run the same command again:\n{text}"
+
+
+@contextmanager
+def _log_failures_once() -> Iterator[None]:
+    """Log only the first of the failures in the block that differ in nothing but the clip and numbers."""
+    logged: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        kind = re.sub(r"\d+", "", getattr(record, FAILURE_FIELD, ""))
+        is_repeated = kind in logged
+        logged.update([kind] if kind else [])
+        return not is_repeated
+
+    log.addFilter(is_new)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_new)
 
 
 def require_answering_server(slug: str, model: Model) -> None:

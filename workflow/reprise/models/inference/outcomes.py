@@ -30,6 +30,9 @@ class QueryableModel(Protocol):
         """Yield one answer per request, in order."""
 
 
+FAILURE_FIELD = "failure"  # attribute of the log records of failed requests
+
+
 class Outcome(NamedTuple):
     """An answer or a failure, and the seconds that it took."""
 
@@ -83,7 +86,8 @@ def log_failure(clip: ClipFrames, error: BaseException) -> Answer:
     """Log an error with the line of code that raised it, and return it as a named failure."""
     failure = classify_error(error)
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-    log.info(f"{clip.clip_id}: {failure.error}: {failure.message} ({frame.f_code.co_filename}:{line})")
+    text = f"{failure.error}: {failure.message}"
+    log.info(f"{clip.clip_id}: {text} ({frame.f_code.co_filename}:{line})", extra={FAILURE_FIELD: text})
     return failure
 
 

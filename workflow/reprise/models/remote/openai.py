@@ -334,7 +334,7 @@ class ClipSession:
                 self._dropped_frames_message = (
                     f"the server counts {prompt_tokens} tokens with {builder.frame_count} frames and "
                     f"{probe_prompt_tokens} with {probe_frame_count}: it drops frames. If its counts are wrong, set "
-                    "`settings: {check_frames: false}`"
+                    "`settings: {check_frames: false}` in the model's file"
                 )
                 raise AnswerError("not_shown", self._dropped_frames_message)
             if probe_prompt_tokens is not None and not prompt_tokens:

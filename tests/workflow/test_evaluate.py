@@ -104,6 +104,13 @@ def test_one_useless_run_is_a_warning(
         server.respond = reply_without_frames
         with pytest.raises(UserError, match="each of the 2 runs that were tried shows a problem"):
             project.call_reprise("check", "served", "--questions", "8", "--benchmarks", "velociti")
+        # A server without scores answers in prose.
+        settings = SERVED.format(url=server.url, model=MODEL).replace("scores: logprob_token_ids, ", "")
+        project.write("config/models/served.yaml", settings)
+        server.respond = lambda received: ServerReply(completion(received, "In this video, people meet."))
+        with pytest.raises(UserError, match="the only run that was tried shows a problem") as caught:
+            project.call_reprise("check", "served", "--questions", "8")
+    assert "answers names an option" in str(caught.value) and "ignores the video" not in str(caught.value)
     with pytest.raises(UserError, match="--benchmarks: unknown benchmark 'vinoground'"):
         project.call_reprise("check", "served", "--benchmarks", "vinoground")
 
@@ -263,7 +270,7 @@ def test_a_profile_of_unparsable_answers_gives_no_verdict(project: Project) -> N
         project.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL))
         config = read_config(project)
         refusal = project.reprise("temporal", "served", "--yes", "--cores", "2")
-        assert "none of 18 answers changes with another clip's frames" in refusal.stderr, printed_text(refusal)
+        assert "none of 18 answers names an option" in refusal.stderr, printed_text(refusal)
         assert read_config(project) == config
         output = project.reprise_output("temporal", "served", "--yes", "--cores", "2", "--no-check")
     assert "No verdict: the run looks broken: VELOCITI" in output

@@ -93,7 +93,8 @@ def check_model(source: str, questions: int, suite: str | None, benchmarks: str 
         write_lines(_format_memory(model))
     messages = [f"{name}: {problem}" for name, problem in problems.items()]
     if messages and len(messages) == len(samples):
-        reason = f"each of the {len(messages)} runs that were tried shows a problem"
+        runs_text = f"each of the {len(messages)} runs" if len(messages) > 1 else "the only run"
+        reason = f"{runs_text} that {'were' if len(messages) > 1 else 'was'} tried shows a problem"
         if drops_frames and "check_frames" in ADAPTERS[model.adapter].settings.model_fields:
             # Without the vision check, the run would fail in the same way.
             raise UserError(f"{slug} should not be run, because {reason}. {' '.join(messages)} {_allow_counts(slug)}")
@@ -117,11 +118,6 @@ def find_problem(check: VisionCheck, request_type: str, min_option_share: float)
     if check.failures.total() == check.request_count:
         reason, _ = check.failures.most_common(1)[0]
         return f"all {check.request_count} requests failed: {describe_failure(reason, check.first_failure_message)}."
-    if check.is_video_ignored:
-        return (
-            f"the model ignores the video: none of {mismatched.compared_count} answers changes with another clip's "
-            "frames."
-        )
     if request_type == "choose" and check.option_share == 0:
         return f"none of {check.request_count - check.failures.total()} answers names an option."
     if request_type == "score" and check.option_share < min_option_share:
@@ -129,6 +125,11 @@ def find_problem(check: VisionCheck, request_type: str, min_option_share: float)
             f"the options hold {100 * check.option_share:.2g} % of the probability of an answer's first token, so the "
             "scores are meaningless, and the run would abort after its first requests. If the model reasons before it "
             "answers, set `template_arguments`, or use protocols with `request_type: choose` or `request_type: write`."
+        )
+    if check.is_video_ignored:
+        return (
+            f"the model ignores the video: none of {mismatched.compared_count} answers changes with another clip's "
+            "frames."
         )
     return ""
 

@@ -48,6 +48,8 @@ def fail_evaluation(options: EvaluationOptions) -> str:
     [
         (EvaluationOptions("empty"), "eval: 'empty' has no weights. Expected: *.safetensors, config.json and the files of the processor. Found: config.json."),
         (EvaluationOptions("empty/config.json"), "eval: 'empty/config.json' is a file. Name the folder of the checkpoint: empty"),
+        (EvaluationOptions("oracle", "velociti", json_file=Path("/proc/x/y.json")), "--json: /proc/x/y.json cannot be written (/proc: No such file or directory). Nothing was changed."),
+        (EvaluationOptions("oracle", "velociti", json_file=Path("empty/config.json/y.json")), "empty/config.json: Not a directory). Nothing was changed. Choose another file."),
         (EvaluationOptions("nowhere/to/find"), "eval: no folder 'nowhere/to/find': 'nowhere' does not exist."),
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),

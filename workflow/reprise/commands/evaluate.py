@@ -22,7 +22,7 @@ from reprise.commands.suite_entries import (
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
 from reprise.core.errors import UserError
-from reprise.core.files import require_free_space, require_write_permission
+from reprise.core.files import require_free_space, require_writable, require_write_permission
 from reprise.core.log import PREVIEW_VARIABLE
 from reprise.core.paths import ALL, WORKFLOW
 from reprise.plan.runs import Plan
@@ -49,6 +49,8 @@ def _evaluate_model(options: EvaluationOptions) -> None:
     command, suite = options.command, options.suite
     plan = load_plan(suite)
     require_write_permission(Path())
+    if options.json_file is not None:
+        require_writable(options.json_file, "--json")
     for folder in (Path(), plan.store.root):
         require_free_space(folder)
     if options.limit is not None:

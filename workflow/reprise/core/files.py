@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from reprise.core.errors import MachineError, UserError, add_path_to_errors, get_error_path
@@ -64,6 +64,19 @@ def require_free_space(folder: Path) -> None:
             f"{folder.absolute()}: the disk has {free_mb:.1f} MB left, at least {MIN_FREE_MB} MB are needed. Nothing "
             "was changed. Make room (reprise store --prune)."
         )
+
+
+def require_writable(file: Path, option: str) -> None:
+    """Raise a UserError if a command could not write the file that an option names; nothing is created."""
+    existing_folder = next(folder for folder in file.absolute().parents if folder.exists())
+    try:
+        with TemporaryFile(dir=existing_folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"{option}: {file} cannot be written ({existing_folder}: {error.strerror}). Nothing was changed. Choose "
+            "another file."
+        ) from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ A model receives frames, never the name of the condition. Each has known abiliti
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,12 @@ NOISE = 0.1
 """probability that a model answers at random although its evidence decides the question"""
 UNSURE = 0.6
 """weight of pure chance in the confidence of the model that is often unsure"""
+SENSITIVITY = 2.0
+"""distance of the evidence for Yes between questions with the answers Yes and No, in standard deviations"""
+READER_SHARE = 0.75
+"""share of the questions that a model which reads the text answers right while frames do not confuse it"""
+SHIFTS = (0.25, 0.6)
+"""shifts of the threshold for Yes on changed frames, in standard deviations of the evidence"""
 LEVEL = 0.95
 LOSS_CLIPS = 200_000
 """number of clips with which true losses are measured"""
@@ -44,6 +51,8 @@ class Answers(NamedTuple):
     refused: Flags | None = None
     confidences: FloatArray | None = None
     """how sure the model is of each answer; None if it is equally sure of all"""
+    is_in_words: bool = False
+    """whether the model answers Yes or No, so that its score depends on how readily it says Yes"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,10 @@ class World:
     """a later frame, at least two frames after the first event"""
     luck: FloatArray
     """one number from 0 to 1 per clip; the same under every condition, as for a deterministic model that guesses"""
+    is_yes_right: Flags
+    """whether Yes is the right answer"""
+    evidence: FloatArray
+    """how much the text of each question speaks for Yes: standard normal, moved by `SENSITIVITY` / 2 to the truth"""
 
 
 Model = Callable[[Frames, World, np.random.Generator], Answers]
@@ -65,7 +78,9 @@ def make_world(clips: int, rng: np.random.Generator) -> World:
     """Draw the events of so many clips."""
     first = rng.integers(0, FRAME_COUNT - 2, clips)
     second = np.array([rng.integers(event + 2, FRAME_COUNT) for event in first])
-    return World(first, second, rng.random(clips))
+    is_yes_right = rng.random(clips) < 0.5
+    evidence = rng.standard_normal(clips) + SENSITIVITY * (is_yes_right - 0.5)
+    return World(first, second, rng.random(clips), is_yes_right, evidence)
 
 
 def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Generator, position: int = 1) -> Frames:
@@ -147,6 +162,14 @@ def middle_positions(frames: Frames, world: World, rng: np.random.Generator) -> 
     return _answer((middle == [FRAME_COUNT // 2 - 1, FRAME_COUNT // 2]).all(axis=1), world, rng)
 
 
+def last_two_positions(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Look only at the last two positions, whose frames decide the question in either order."""
+    if frames.shape[1] < FRAME_COUNT:
+        return text_only(frames, world, rng)
+    last = np.sort(frames[:, -2:], axis=1)
+    return _answer((last == [FRAME_COUNT - 2, FRAME_COUNT - 1]).all(axis=1), world, rng)
+
+
 def one_informative_frame(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
     """Answer right if the frame of the first event is shown, at any position."""
     return _answer(_has(frames, world.first_event), world, rng)
@@ -183,6 +206,12 @@ def bag_that_fails_on_jumps(frames: Frames, world: World, rng: np.random.Generat
     return _answer(decided, world, rng)
 
 
+def bag_that_fails_on_unusual_input(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as `bag_of_frames`, but guess unless the frames follow each other forward."""
+    is_usual = (np.diff(frames, axis=1) == 1).all(axis=1) if frames.shape[1] == FRAME_COUNT else np.False_
+    return _answer(_has(frames, world.first_event) & _has(frames, world.second_event) & is_usual, world, rng)
+
+
 def direction_of_motion(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
     """Answer right if most steps between the clip's own frames go forward, and wrong if most go back."""
     is_own = frames < FOREIGN
@@ -209,12 +238,35 @@ def text_only_that_refuses(frames: Frames, world: World, rng: np.random.Generato
     return answers._replace(right=answers.right & ~refused, refused=refused)
 
 
+def refusing_text_reader(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer from the text, but refuse without any frame, and guess if the frames do not follow each other forward."""
+    is_usual = frames.shape[1] == FRAME_COUNT and (np.diff(frames, axis=1) == 1).all()
+    answers = _answer((world.luck < READER_SHARE) & is_usual, world, rng)
+    refused = np.full(len(frames), frames.shape[1] == 0)
+    return answers._replace(right=answers.right & ~refused, refused=refused)
+
+
 def text_only_with_some_refusals(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
     """Guess from the text, and refuse 4 % of the questions unless all frames are shown in order."""
     answers = text_only(frames, world, rng)
-    is_planned = frames.shape[1] == FRAME_COUNT and (np.diff(frames, axis=1) == 1).all() and frames.max() < FOREIGN
-    refused = np.zeros(len(frames), dtype=bool) if is_planned else rng.random(len(frames)) < 0.04
+    refused = np.zeros(len(frames), dtype=bool) if _is_planned(frames) else rng.random(len(frames)) < 0.04
     return answers._replace(right=answers.right & ~refused, refused=refused)
+
+
+def text_only_with_shifted_threshold(shift: float, frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer Yes or No from the text, with another threshold for Yes unless all frames are shown in order."""
+    says_yes = world.evidence > (0.0 if _is_planned(frames) else shift)
+    return Answers(says_yes == world.is_yes_right, is_in_words=True)
+
+
+def in_words(answer: Model, frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as another model, but by Yes or No."""
+    return answer(frames, world, rng)._replace(is_in_words=True)
+
+
+def _is_planned(frames: Frames) -> bool:
+    """Return whether all frames are shown in order."""
+    return bool(frames.shape[1] == FRAME_COUNT and (np.diff(frames, axis=1) == 1).all() and frames.max() < FOREIGN)
 
 
 def coin_flip(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
@@ -240,17 +292,25 @@ MODELS = (
     _model("last moment only", last_moment, Rule.VIDEO, Rule.SHUFFLING),
     _model("one position only", fixed_position, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING, Rule.ORDER),
     _model("two middle positions, in any order", middle_positions, *BAG, Rule.SHUFFLING),
+    _model("last two positions, in any order", last_two_positions, *Rule),
     _model("one informative frame anywhere", one_informative_frame, Rule.VIDEO, Rule.SINGLE_FRAMES),
     _model("one informative frame, often unsure", often_unsure, Rule.VIDEO, Rule.SINGLE_FRAMES),
     _model("one informative frame, equally sure of all", equally_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
     _model("one informative frame, less sure with it", less_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
     _model("bag of frames", bag_of_frames, *BAG),
     _model("bag that fails on jumps", bag_that_fails_on_jumps, *BAG, Rule.SHUFFLING),
+    _model("bag that fails on unusual input", bag_that_fails_on_unusual_input, *Rule),
     _model("direction of motion", direction_of_motion, *Rule),
     _model("order of two distant events", order_of_events, *Rule),
+    _model("order of two distant events, in words", partial(in_words, order_of_events), *Rule),
     _model("text only", text_only),
     _model("text only, refuses without frames", text_only_that_refuses),
+    _model("text only, refuses without frames, confused by changed ones", refusing_text_reader),
     _model("text only, refuses 4 % of altered input", text_only_with_some_refusals),
+    *(
+        _model(f"text only, threshold for Yes moved by {shift:g}", partial(text_only_with_shifted_threshold, shift))
+        for shift in SHIFTS
+    ),
     _model("coin flip", coin_flip),
 )
 
@@ -264,7 +324,7 @@ def simulate_answers(
 
     def answer(condition: str, position: int = 1) -> ConditionAnswers:
         """Return the answers under one condition; clips on which the model is not able get a guess."""
-        right, refused, confidences = model(show(condition, clips, shuffles, rng, position), world, rng)
+        right, refused, confidences, is_in_words = model(show(condition, clips, shuffles, rng, position), world, rng)
         confidences = np.zeros(clips) if confidences is None else confidences
         if used_share < 1:
             guess = _answer(np.zeros(clips, dtype=bool), world, rng)
@@ -274,7 +334,8 @@ def simulate_answers(
                 np.where(is_able, confidences, guess.confidences),
             )
         lost_share = 0.0 if refused is None else float(refused.mean())
-        return ConditionAnswers(right.astype(np.float64), lost_share, confidences)
+        yes_share = {"all": float((right == world.is_yes_right).mean())} if is_in_words else None
+        return ConditionAnswers(right.astype(np.float64), lost_share, lost_share, yes_share, confidences)
 
     for condition in CONDITIONS:
         answers[condition] = answer(condition)
@@ -288,7 +349,8 @@ def _choose_best(frames: Sequence[ConditionAnswers]) -> ConditionAnswers:
     confidences = np.array([frame.confidences for frame in frames])
     best, questions = confidences.argmax(axis=0), np.arange(confidences.shape[1])
     values = np.array([frame.values for frame in frames])[best, questions]
-    return ConditionAnswers(values, float(np.mean([frame.lost_share for frame in frames])), confidences.max(axis=0))
+    lost_share = float(np.mean([frame.lost_share for frame in frames]))
+    return ConditionAnswers(values, lost_share, lost_share, confidences=confidences.max(axis=0))
 
 
 def simulate_profile(

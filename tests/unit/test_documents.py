@@ -86,6 +86,10 @@ def test_the_readme_is_short_and_its_pictures_are_small() -> None:
     assert len(pictures) == 3 and all(picture.stat().st_size <= PICTURE_BYTES for picture in pictures)
 
 
+def test_the_guide_to_temporal_profiles_is_short() -> None:
+    assert len((ROOT / "docs/howto/temporal-profile.md").read_text().split()) <= 700
+
+
 def test_the_readme_states_the_current_row_counts() -> None:
     counts = {kind: counter.total() for kind, counter in write_rows.kinds(load(ROOT, {"suite": "paper"})).items()}
     runnable = {kind.gpus: count for kind, count in counts.items() if kind.gpus}

@@ -206,6 +206,30 @@ def test_refusals_without_video_are_not_measured(tmp_path: Path) -> None:
     assert sentence == "Not measured: uses the video. Unparsed or failed answers: text only 100 %; 0 % as planned."
 
 
+def test_a_loss_that_a_shift_towards_one_option_can_explain_is_not_measured(tmp_path: Path) -> None:
+    """Four of five planned answers are right, half of them A; without the planned frames, all answers are A.
+
+    Half of those are right, so the loss of 30 points is less than the shift of 50.
+    """
+    paths = {}
+    for condition in CONDITIONS:
+        rows = []
+        for number in range(400):
+            expected, other = ("A", "B") if number % 2 else ("B", "A")
+            planned_value = expected if number % 10 < 8 else other
+            value = planned_value if condition == PLANNED else "A"
+            rows.append(verdict_row(f"q{number:03}#q", value=value, right=value == expected))
+        paths[condition] = tmp_path / f"{condition}.parquet"
+        write_table(pl.DataFrame(rows, schema=VERDICTS), paths[condition], VERDICTS)
+    (benchmark,) = build_profile(key_of(write_items(tmp_path, 400), paths))[0].benchmarks
+    shuffled = benchmark.condition("shuffled")
+    assert shuffled and shuffled.difference and (shuffled.difference.value, shuffled.first_option_share) == (30, 100)
+    assert {result.difference.outcome for result in benchmark.conditions if result.difference} == {Outcome.NOT_MEASURED}
+    assert summarize_benchmark(benchmark) == "use of the video not measured"
+    shares = "Answers that are Yes or A: text only 100 %, mismatched clip 100 %; 50 % as planned."
+    assert describe_benchmark(benchmark)[0] == f"Not measured: uses the video. {shares}"
+
+
 # Conditions under which a model is right on four of five questions; it is right on half of them under the others.
 SINGLE = ("first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated")
 
@@ -214,6 +238,7 @@ SINGLE = ("first", "middle", "last", "first_repeated", "middle_repeated", "last_
     ("conditions", "summary", "sentence"),
     [
         ((), "no evidence of video use", "Not shown: uses the video; as planned 0.0 ["),
+        (("none",), "no gain over text only", "Not shown: uses the video; as planned 0.0 ["),
         (("planned", "shuffled", "reversed", *SINGLE), "uses the video", "Not shown: better than its first, middle"),
         (("planned", "shuffled", "reversed", "last"), "uses the video", "against last frame."),
         (("planned", "shuffled", "reversed"), "better than its first, middle or last frame alone", "Uses the video: as"),

@@ -39,14 +39,19 @@ def test_models_see_frames_as_the_workflow_places_them() -> None:
     assert ((world.second_event - world.first_event) >= 2).all() and world.second_event.max() <= 7
 
 
-def answers(planned: float, others: float, clips: int, lost: float = 0.0) -> dict[str, ConditionAnswers]:
-    """Return answers of which these shares are right: the first clips. Lost answers are among the wrong ones."""
+def answers(
+    planned: float, others: float, clips: int, lost: float = 0.0, shift: float = 0.0
+) -> dict[str, ConditionAnswers]:
+    """Return answers of which these shares are right: the first clips. Lost answers are among the wrong ones.
+
+    The share of Yes is moved by `shift`.
+    """
 
     def right(share: float) -> np.ndarray:
         return (np.arange(clips) < share * clips).astype(float)
 
-    conditions = dict.fromkeys(ABLATIONS, ConditionAnswers(right(others), lost))
-    return {PLANNED: ConditionAnswers(right(planned), 0.0)} | conditions
+    conditions = dict.fromkeys(ABLATIONS, ConditionAnswers(right(others), lost, lost, {"all": 0.5 - shift}))
+    return {PLANNED: ConditionAnswers(right(planned), first_option_shares={"all": 0.5})} | conditions
 
 
 def samples(clips: int) -> Samples:
@@ -74,9 +79,32 @@ def test_outcome_of_a_comparison(planned: float, others: float, clips: int, lost
     assert comparisons[NONE].value == pytest.approx(planned - others, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("others", "shift", "outcome"),
+    [
+        (0.77, 0.03, Outcome.NOT_SHOWN),  # the shift can explain the loss of 3 points
+        (0.7, 0.03, Outcome.SHOWN),
+        (0.7, 0.11, Outcome.NOT_MEASURED),  # the shift can explain the loss, and could hide another one
+        (0.5, 0.2, Outcome.SHOWN),  # the shift can explain 20 points of 30
+    ],
+)
+def test_a_loss_must_exceed_the_shift_of_yes(others: float, shift: float, outcome: Outcome) -> None:
+    comparisons = compare_conditions(answers(0.8, others, 1000, shift=shift), samples(1000), 0.95)
+    assert {comparison.outcome for comparison in comparisons.values()} == {outcome}
+
+
+def test_one_lost_answer_of_two_affects_a_whole_question() -> None:
+    """4 % lost answers may affect 8 % of the questions, and then explain a loss of 7 points."""
+    conditions = answers(0.8, 0.73, 1000)
+    conditions[NONE] = conditions[NONE]._replace(lost_share=0.04, affected_share=0.08)
+    conditions[MISMATCHED] = conditions[MISMATCHED]._replace(lost_share=0.04, affected_share=0.04)
+    comparisons = compare_conditions(conditions, samples(1000), 0.95)
+    assert (comparisons[NONE].outcome, comparisons[MISMATCHED].outcome) == (Outcome.TOO_FEW, Outcome.SHOWN)
+
+
 def test_wide_intervals_are_too_few_clips() -> None:
     generator = np.random.default_rng(0)
-    values = {name: ConditionAnswers(generator.integers(2, size=60).astype(float), 0.0) for name in (PLANNED, NONE)}
+    values = {name: ConditionAnswers(generator.integers(2, size=60).astype(float)) for name in (PLANNED, NONE)}
     assert compare_conditions(values, samples(60), 0.95)[NONE].outcome == Outcome.TOO_FEW
 
 
@@ -112,6 +140,7 @@ def test_a_rule_needs_every_comparison(reverse: Comparison | None, outcome: Outc
     assert rules[Rule.ORDER].outcome == outcome and rules[Rule.VIDEO].outcome == Outcome.SHOWN
     assert (rules[Rule.ORDER].p is None) == (outcome in (Outcome.NOT_MEASURED, Outcome.NOT_RUN))
     assert set(CONDITIONS_BY_RULE[Rule.SINGLE_FRAMES]) <= set(CONDITIONS_BY_RULE[Rule.ORDER])
+    assert all(MISMATCHED in conditions for conditions in CONDITIONS_BY_RULE.values())
 
 
 def test_noisy_bag_of_frames_makes_no_false_claim_over_four_benchmarks() -> None:

@@ -13,6 +13,8 @@ from reprise.stats.measures import Measure, compute_measure, unit_weights
 Convention: TypeAlias = Literal["fixed", "authors"]
 """How failed and unparsed answers count: `fixed` counts them as wrong, `authors` as the benchmark's own script does."""
 
+ACCURACY = "accuracy per question"
+"""title of the score per question of answers that choose an option; it depends on how readily a model says Yes or A"""
 SAMPLE_COLUMNS = ("item_id", "cluster", "task", "right")
 """columns of a sample's outcome, for comparing two models sample by sample"""
 
@@ -92,7 +94,7 @@ def filter_group(items: pl.DataFrame, group: str, group_filters: GroupFilters) -
 
 def score_items(chance: float | None, run_answers: RunAnswers) -> QuestionScores:
     """Score the questions of a form with one request per item: right or wrong."""
-    return QuestionScores("accuracy per question", chance, run_answers.join_verdicts().select(SAMPLE_COLUMNS))
+    return QuestionScores(ACCURACY, chance, run_answers.join_verdicts().select(SAMPLE_COLUMNS))
 
 
 def score_requests(chance: float, run_answers: RunAnswers) -> QuestionScores:
@@ -100,9 +102,7 @@ def score_requests(chance: float, run_answers: RunAnswers) -> QuestionScores:
     verdicts = run_answers.verdicts.select("item_id", "role", "right")
     rows = verdicts.join(run_answers.items.select("item_id", "cluster", "task"), on="item_id", how="inner")
     question_id = pl.concat_str("item_id", pl.lit("#"), "role")
-    return QuestionScores(
-        "accuracy per question", chance, rows.with_columns(item_id=question_id).select(SAMPLE_COLUMNS)
-    )
+    return QuestionScores(ACCURACY, chance, rows.with_columns(item_id=question_id).select(SAMPLE_COLUMNS))
 
 
 def build_accuracy_scoring(metric: str, group_filters: GroupFilters) -> Scoring:

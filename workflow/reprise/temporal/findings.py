@@ -8,22 +8,39 @@ from reprise.core.notation import describe_difference as describe_points
 from reprise.core.notation import format_difference, format_interval, format_percentage
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS
-from reprise.temporal.conditions import CONDITION_TITLES, NOT_IN_SUITE, NULL_CONDITIONS, PLANNED, REORDERED
+from reprise.stats.measures import LOST_LIMIT
+from reprise.temporal.conditions import (
+    CONDITION_TITLES,
+    NOT_IN_SUITE,
+    NULL_CONDITIONS,
+    PLANNED,
+    REORDERED,
+    WITHOUT_VIDEO,
+)
 from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, TemporalProfile
-from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, Outcome, Rule
+from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, ROUNDING, Outcome, Rule
 
 NO_VIDEO_USE = "no evidence of video use"
 TOO_FEW = "too few clips to tell"
 LOOKS_BROKEN = "no verdict: the run looks broken"
+NEEDS_SEVERAL_AND_ORDER = "needs several frames; sensitive to their order or position"
 LOWER_IF_SHUFFLED = "lower with shuffled frames only; use of order not shown"
 CLAIMS = {
     Rule.VIDEO: "uses the video",
     Rule.SINGLE_FRAMES: "better than its first, middle or last frame alone",
     Rule.SEVERAL_FRAMES: "needs several frames",
     Rule.ORDER: "sensitive to the order or position of frames",
-    Rule.USES_ORDER: "uses the order of frames",
 }
 """rule -> what it claims if it is shown, in the order from the weakest to the strongest claim"""
+
+
+# Outcome of a rule that is not shown -> the beginning of its sentence.
+OPENINGS = {
+    Outcome.NOT_SHOWN: "Not shown",
+    Outcome.NOT_MEASURED: "Not measured",
+    Outcome.NOT_RUN: "Not tested",
+    Outcome.TOO_FEW: "Too few clips to tell",
+}
 
 
 class ConditionDifference(NamedTuple):
@@ -59,18 +76,24 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
     if benchmark.effective_clusters < MIN_CLUSTERS:
         return TOO_FEW
     shown_rules = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
-    order_rule = next((rule for rule in (Rule.USES_ORDER, Rule.ORDER) if rule in shown_rules), None)
-    if order_rule:
-        return CLAIMS[order_rule]
+    if Rule.ORDER in shown_rules:
+        return NEEDS_SEVERAL_AND_ORDER if Rule.SEVERAL_FRAMES in shown_rules else CLAIMS[Rule.ORDER]
     if is_lower_only_if_shuffled(benchmark):
         return LOWER_IF_SHUFFLED
     if shown_rules:
         return CLAIMS[shown_rules[-1]]
     return {
-        Outcome.NOT_SHOWN: NO_VIDEO_USE,
+        Outcome.NOT_SHOWN: _summarize_missing_gain(benchmark),
         Outcome.NOT_MEASURED: "use of the video not measured",
         Outcome.NOT_RUN: "use of the video not tested",
     }.get(benchmark.outcome(Rule.VIDEO), TOO_FEW)
+
+
+def _summarize_missing_gain(benchmark: BenchmarkProfile) -> str:
+    """Return what the planned frames do not gain over; only both comparisons together are no evidence of video use."""
+    differences = _differences(benchmark, WITHOUT_VIDEO)
+    missing = [entry.condition for entry in differences if entry.difference.outcome == Outcome.NOT_SHOWN]
+    return NO_VIDEO_USE if len(missing) != 1 else f"no gain over {CONDITION_TITLES[missing[0]]}"
 
 
 def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
@@ -105,25 +128,32 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
     """Return the sentence for one rule, with the comparison that decides its outcome."""
     claim, outcome = CLAIMS[rule], benchmark.outcome(rule)
     differences = list(_differences(benchmark, CONDITIONS_BY_RULE[rule]))
-    if outcome == Outcome.NOT_RUN:
-        missing = [CONDITION_TITLES[name] for name in _required_conditions(rule) if not benchmark.condition(name)]
+    missing = [CONDITION_TITLES[name] for name in _required_conditions(rule) if not benchmark.condition(name)]
+    if outcome == Outcome.NOT_RUN and missing:
         return f"Not tested: {claim}. Not run: {', '.join(missing)}."
-    if outcome == Outcome.NOT_MEASURED:
-        return f"Not measured: {claim}. {_describe_lost(benchmark, differences)}"
-    if outcome == Outcome.SHOWN:
-        # Single frames must score lower too, but a reordering is the evidence for the use of order.
-        decisive = REORDERED if rule in (Rule.ORDER, Rule.USES_ORDER) else CONDITIONS_BY_RULE[rule]
-        closest = min(_differences(benchmark, decisive), key=lambda entry: entry.difference.value)
-        return f"{claim[:1].upper()}{claim[1:]}: {describe_difference(benchmark, closest.condition)}."
-    opening = "Too few clips to tell" if outcome == Outcome.TOO_FEW else "Not shown"
     undecided = [entry for entry in differences if entry.difference.outcome == outcome]
+    if outcome == Outcome.NOT_MEASURED and undecided:
+        return f"Not measured: {claim}. {_describe_artefacts(benchmark, undecided)}"
+    if outcome == Outcome.SHOWN:
+        closest = min(_differences(benchmark, _evidence(rule)), key=lambda entry: entry.difference.value)
+        return f"{claim[:1].upper()}{claim[1:]}: {describe_difference(benchmark, closest.condition)}."
+    opening = OPENINGS[outcome]
     if undecided:
         weakest = min(undecided, key=lambda entry: entry.difference.value)
         margin = _describe_margin(benchmark, weakest.condition)
         return f"{opening}: {claim}; {describe_difference(benchmark, weakest.condition)}.{margin}"
-    if rule != Rule.VIDEO and benchmark.outcome(Rule.VIDEO) == outcome:
+    if rule != Rule.VIDEO and benchmark.outcome(Rule.VIDEO) != Outcome.SHOWN:
         return f"{opening}: {claim}. The lower scores under other conditions count only if the model uses the video."
     return f"{opening}: {claim}. Holm's correction for several tests removes the evidence."
+
+
+def _evidence(rule: Rule) -> Sequence[str]:
+    """Return the conditions of a rule that speak for its own claim; weaker rules have the others."""
+    if rule == Rule.VIDEO:
+        return WITHOUT_VIDEO
+    if rule == Rule.ORDER:
+        return REORDERED
+    return [condition for condition in CONDITIONS_BY_RULE[rule] if condition not in WITHOUT_VIDEO]
 
 
 def _describe_margin(benchmark: BenchmarkProfile, condition: str) -> str:
@@ -142,19 +172,32 @@ def _required_conditions(rule: Rule) -> list[str]:
     return [*conditions, *nulls]
 
 
-def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionDifference]) -> str:
-    """Return the sentence that says why comparisons were not measured, such as too many unparsed answers."""
+def _describe_artefacts(benchmark: BenchmarkProfile, unmeasured: Sequence[ConditionDifference]) -> str:
+    """Return the sentences that say why comparisons were not measured, such as too many unparsed answers."""
     planned = benchmark.condition(PLANNED)
-    unmeasured = {entry.condition for entry in differences if entry.difference.outcome == Outcome.NOT_MEASURED}
-    if benchmark.is_confidence_informative is False and unmeasured <= set(NULL_CONDITIONS):
+    if benchmark.is_confidence_informative is False and {entry.condition for entry in unmeasured} <= set(
+        NULL_CONDITIONS
+    ):
         return "The model is not more confident where it is right, so its confidence does not identify the best frame."
-    lost = [
-        f"{CONDITION_TITLES[entry.condition]} {format_percentage(result.unparsed_share + result.failed_share)}"
-        for entry in differences
-        if entry.difference.outcome == Outcome.NOT_MEASURED and (result := benchmark.condition(entry.condition))
-    ]
-    planned_lost = planned.unparsed_share + planned.failed_share if planned else 0.0
-    return f"Unparsed or failed answers: {', '.join(lost)}; {format_percentage(planned_lost)} as planned."
+    assert planned is not None  # Comparisons are with the planned condition.
+    lost, shifted = [], []
+    planned_lost = planned.unparsed_share + planned.failed_share
+    for condition in [entry.condition for entry in unmeasured]:
+        result, title = benchmark.condition(condition), CONDITION_TITLES[condition]
+        assert result is not None
+        lost_share = result.unparsed_share + result.failed_share
+        if abs(lost_share - planned_lost) >= 100 * LOST_LIMIT - ROUNDING:
+            lost.append(f"{title} {format_percentage(lost_share)}")
+        elif result.first_option_share is not None:
+            shifted.append(f"{title} {format_percentage(result.first_option_share)}")
+    sentences = []
+    if lost:
+        planned_text = format_percentage(planned_lost)
+        sentences.append(f"Unparsed or failed answers: {', '.join(lost)}; {planned_text} as planned.")
+    if shifted and planned.first_option_share is not None:
+        planned_text = format_percentage(planned.first_option_share)
+        sentences.append(f"Answers that are Yes or A: {', '.join(shifted)}; {planned_text} as planned.")
+    return " ".join(sentences)
 
 
 def _differences(benchmark: BenchmarkProfile, conditions: Sequence[str]) -> Iterator[ConditionDifference]:

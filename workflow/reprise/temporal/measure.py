@@ -13,6 +13,7 @@ import polars as pl
 from reprise.benchmarks.headline import find_chance
 from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import ACCURACY
 from reprise.core.schemas import METRICS, read_table
 from reprise.media.ablations import FRAME, MIDDLE, REVERSED, SHUFFLED
 from reprise.stats.intervals import clustered_estimate
@@ -101,10 +102,14 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     question_best = scoring.max_score
     conditions = list(verdicts) if questions.height else []
     shared_verdicts = keep_shared_requests({name: condition.verdicts for name, condition in verdicts.items()})
+    # The title and the chance level of the score per question are the same under all conditions.
+    first = next((verdicts[name].questions for name in conditions), None)
+    depends_on_threshold = first is not None and first.title == ACCURACY
     answers = {
         name: ConditionAnswers(
             questions[name].to_numpy(),
-            lost_share(shared_verdicts[name], questions.height),
+            *lost_shares(shared_verdicts[name], questions.height),
+            first_option_shares(shared_verdicts[name]) if depends_on_threshold else None,
             align_confidences(verdicts[name].confidences, questions) if key.probe else None,
         )
         for name in conditions
@@ -118,8 +123,6 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     ordered_only = select_ordered_only(compared_questions, key.name)
     expected = (*CONDITIONS, *(BEST_FRAMES if key.probe or set(BEST_FRAMES) & set(key.missing) else ()))
     has_probe = is_compared and set(BEST_FRAMES) <= set(answers)
-    # The title and the chance level of the score per question are the same under all conditions.
-    first = next((verdicts[name].questions for name in conditions), None)
     profile = BenchmarkProfile(
         **key.model_dump(include=set(ScoreDefinition.model_fields)),
         best=scoring.max_score,
@@ -224,9 +227,30 @@ def keep_shared_requests(verdicts: Mapping[str, pl.DataFrame]) -> dict[str, pl.D
     return {name: rows.join(shared, on=["item_id", "role"], how="semi") for name, rows in verdicts.items()}
 
 
-def lost_share(verdicts: pl.DataFrame, question_count: int) -> float:
-    """Return the largest share of questions that unparsed and failed answers can affect."""
-    return min(1.0, float((verdicts["unparsed"] | verdicts["failed"]).sum()) / max(1, question_count))
+def lost_shares(verdicts: pl.DataFrame, question_count: int) -> tuple[float, float]:
+    """Return the share of unparsed and failed answers, and the largest share of questions that they can affect."""
+    lost = float((verdicts["unparsed"] | verdicts["failed"]).sum())
+    return lost / max(1, verdicts.height), min(1.0, lost / max(1, question_count))
+
+
+def first_option_shares(verdicts: pl.DataFrame) -> dict[str, float] | None:
+    """Return the share of the first option among the parsed answers to each test; None if answers choose no option."""
+    parsed = select_parsed(verdicts)
+    first_option = find_first_option(parsed)
+    if first_option is None:
+        return None
+    return dict(parsed.group_by("task").agg((pl.col("value") == first_option).mean()).iter_rows())
+
+
+def select_parsed(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on answers that are neither failed nor unparsed."""
+    return verdicts.filter(~pl.col("failed") & ~pl.col("unparsed"))
+
+
+def find_first_option(parsed: pl.DataFrame) -> str | None:
+    """Return the first option of the questions, Yes or A; None if answers choose no option."""
+    present = set(parsed["value"].unique())
+    return next((first for first, options in FIRST_OPTIONS.items() if present and present <= set(options)), None)
 
 
 def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:
@@ -236,15 +260,12 @@ def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:
     """
     failed = int(verdicts["failed"].sum())
     unparsed = int((verdicts["unparsed"] & ~verdicts["failed"]).sum())
-    values = verdicts.filter(~pl.col("failed") & ~pl.col("unparsed"))["value"]
-    present = set(values.unique())
-    first_option = next(
-        (first for first, options in FIRST_OPTIONS.items() if present and present <= set(options)), None
-    )
+    parsed = select_parsed(verdicts)
+    first_option = find_first_option(parsed)
     return {
         "first_option_share": None
         if first_option is None
-        else 100 * values.to_list().count(first_option) / len(values),
+        else 100 * int((parsed["value"] == first_option).sum()) / parsed.height,
         "unparsed_share": 100 * unparsed / max(1, verdicts.height),
         "failed_share": 100 * failed / max(1, verdicts.height),
     }

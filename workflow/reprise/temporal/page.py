@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from reprise.benchmarks.scoring import ACCURACY
 from reprise.core.files import write_sealed_text
 from reprise.core.notation import format_interval, format_percentage, format_share, format_value
 from reprise.tables.render import html, latex, latex_text, markdown
@@ -17,10 +18,10 @@ from reprise.temporal.findings import describe_benchmark, describe_left_out, sum
 from reprise.temporal.marks import build_style_properties, choose_mark, list_marks
 from reprise.temporal.profile import BenchmarkProfile, TemporalProfile
 from reprise.temporal.ranking import rank_overall
+from reprise.temporal.rules import SHIFT_LIMIT
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-MAX_OPTION_SHIFT = 10.0  # percentage points; a larger change of the first option's share gets a note
 MAX_LISTED_SHIFTS = 3  # a note on more conditions has the range of their shares; the table has each of them
 
 
@@ -164,13 +165,13 @@ def _describe_positions(benchmark: BenchmarkProfile) -> str:
 def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
     """Name the conditions whose share of the first option differs much, if a shifted threshold can change the score."""
     planned = benchmark.condition(PLANNED)
-    if benchmark.question_title != "accuracy per question" or planned is None or planned.first_option_share is None:
+    if benchmark.question_title != ACCURACY or planned is None or planned.first_option_share is None:
         return
     shifts = {
         CONDITION_TITLES[result.condition]: result.first_option_share
         for result in benchmark.conditions
         if result.first_option_share is not None
-        and abs(result.first_option_share - planned.first_option_share) > MAX_OPTION_SHIFT
+        and abs(result.first_option_share - planned.first_option_share) > 100 * SHIFT_LIMIT
     }
     if not shifts:
         return
@@ -179,8 +180,8 @@ def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
         low, high = (format_percentage(share) for share in (min(shifts.values()), max(shifts.values())))
         listed = f"{low} to {high} under {len(shifts)} conditions"
     yield (
-        f"As planned, {format_percentage(planned.first_option_share)} of the answers are Yes or A, but {listed}. This "
-        "shift alone can change scores."
+        f"As planned, {format_percentage(planned.first_option_share)} of the answers are Yes or A, but {listed}. Only "
+        "a loss beyond this shift counts."
     )
 
 

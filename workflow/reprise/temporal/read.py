@@ -25,7 +25,7 @@ class ConditionVerdicts:
     headline_samples: pl.DataFrame
     """samples of the headline score (`SAMPLES`)"""
     verdicts: pl.DataFrame
-    """verdicts on the requests about the profile's group of items"""
+    """verdicts on the requests about the profile's group of items, with the test (`task`) of each"""
     confidences: pl.DataFrame | None = None
     """confidence of each item's answers, if the profile has a single-frame probe"""
     chosen_frames: pl.DataFrame | None = None
@@ -56,7 +56,7 @@ def read_condition(key: BenchmarkProfileKey, paths: Sequence[Path]) -> Condition
         if scoring.compute_questions
         else QuestionScores(key.score_title, scoring.chance.get(key.score), headline)
     )
-    requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
+    requested = run_answers.verdicts.join(items.select("item_id", "task"), on="item_id", maintain_order="left")
     return ConditionVerdicts(
         questions._replace(rows=_as_samples(questions.rows)),
         _as_samples(headline),

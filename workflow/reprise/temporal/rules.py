@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reprise.media.ablations import SHUFFLED
+from reprise.media.ablations import MISMATCHED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
 from reprise.stats.measures import LOST_LIMIT
@@ -29,6 +29,8 @@ from reprise.temporal.conditions import (
 
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
+SHIFT_LIMIT = 0.10
+"""A comparison that shows nothing is not measured if the shares of Yes (or A) differ by more than this."""
 ROUNDING = 1e-9  # tolerance for rounding errors when shares are compared
 
 
@@ -36,23 +38,21 @@ class Rule(StrEnum):
     """What a profile may claim: that the planned score is higher than under each of the rule's conditions."""
 
     VIDEO = "video"  # than without a video and with the frames of a mismatched clip
-    SINGLE_FRAMES = "single_frames"  # than with one frame, alone or repeated
+    SINGLE_FRAMES = "single_frames"  # than with one frame, alone or repeated, and a mismatched clip
     SEVERAL_FRAMES = "several_frames"  # the same, and than with the frame of the most confident answer
-    SHUFFLING = "shuffling"  # than with shuffled frames
-    ORDER = "order"  # than with one frame and with frames in other orders
-    USES_ORDER = "uses_order"  # all of `SEVERAL_FRAMES` and `ORDER`
+    SHUFFLING = "shuffling"  # than with shuffled frames and a mismatched clip
+    ORDER = "order"  # the same as `SINGLE_FRAMES`, and than with frames in other orders
 
 
 # Rule -> the conditions under which the score must be lower than planned.
 CONDITIONS_BY_RULE = {
     Rule.VIDEO: WITHOUT_VIDEO,
-    Rule.SINGLE_FRAMES: (*SINGLE_FRAMES, *REPEATED_FRAMES),
-    Rule.SEVERAL_FRAMES: (*SINGLE_FRAMES, *REPEATED_FRAMES, *NULL_CONDITIONS),
-    Rule.SHUFFLING: (SHUFFLED,),
-    Rule.ORDER: (*SINGLE_FRAMES, *REPEATED_FRAMES, *REORDERED),
-    Rule.USES_ORDER: (*SINGLE_FRAMES, *REPEATED_FRAMES, *NULL_CONDITIONS, *REORDERED),
+    Rule.SINGLE_FRAMES: (MISMATCHED, *SINGLE_FRAMES, *REPEATED_FRAMES),
+    Rule.SEVERAL_FRAMES: (MISMATCHED, *SINGLE_FRAMES, *REPEATED_FRAMES, *NULL_CONDITIONS),
+    Rule.SHUFFLING: (MISMATCHED, SHUFFLED),
+    Rule.ORDER: (MISMATCHED, *SINGLE_FRAMES, *REPEATED_FRAMES, *REORDERED),
 }
-PROBE_RULES = (Rule.SEVERAL_FRAMES, Rule.USES_ORDER)
+PROBE_RULES = (Rule.SEVERAL_FRAMES,)
 """rules that need a single-frame probe"""
 
 
@@ -66,13 +66,33 @@ class Outcome(StrEnum):
     SHOWN = "shown"
 
 
+class Artefacts(NamedTuple):
+    """What may change the difference between two conditions although the model loses no information."""
+
+    lost: float
+    """share of lost answers under the second condition, minus that under the first"""
+    affected: float
+    """the same for the questions that lost answers can affect"""
+    shift: float = 0.0
+    """by how much the share of Yes (or A) differs, as a mean over tests"""
+
+    @property
+    def explained(self) -> float:
+        """Return the largest gain of the first condition that they can explain. Lost answers count as wrong."""
+        return max(0.0, self.affected) + self.shift
+
+
 class ConditionAnswers(NamedTuple):
     """A model's answers under one condition; entry i of each array is about sample i, in every condition."""
 
     values: FloatArray
     """score of each sample, from 0 to 1; unparsed and failed answers count as 0"""
-    lost_share: float
-    """share of questions with an unparsed or failed answer"""
+    lost_share: float = 0.0
+    """share of unparsed and failed answers"""
+    affected_share: float = 0.0
+    """largest share of questions that these lost answers can affect"""
+    first_option_shares: Mapping[str, float] | None = None
+    """test -> share of Yes (or A) among its parsed answers; None if the score does not depend on a threshold"""
     confidences: FloatArray | None = None
     """how sure the model is of each answer, for the single-frame probe"""
 
@@ -104,7 +124,7 @@ class Comparison:
     high: float | None = None
     p: float | None = None
     p_higher: float = 1.0
-    """p-value of the claim that the planned score is higher by more than additional lost answers can explain"""
+    """p-value of the claim that the planned score is higher by more than artefacts can explain"""
 
     @property
     def is_tested(self) -> bool:
@@ -127,7 +147,7 @@ def compare_conditions(
     """Compare the planned condition with each other condition that was run."""
     planned = answers[PLANNED]
     comparisons = {
-        condition: _compare(planned.values - other.values, other.lost_share - planned.lost_share, samples, level)
+        condition: _compare(planned.values - other.values, find_artefacts(planned, other), samples, level)
         for condition, other in answers.items()
         if condition != PLANNED
     }
@@ -141,6 +161,17 @@ def compare_conditions(
                 else replace(comparisons[condition], outcome=Outcome.NOT_MEASURED)
             )
     return comparisons
+
+
+def find_artefacts(first: ConditionAnswers, second: ConditionAnswers) -> Artefacts:
+    """Return how lost answers and a shifted threshold can change the difference between two conditions."""
+    shares, other_shares = first.first_option_shares or {}, second.first_option_shares or {}
+    shifts = [abs(share - other_shares[test]) for test, share in shares.items() if test in other_shares]
+    return Artefacts(
+        second.lost_share - first.lost_share,
+        second.affected_share - first.affected_share,
+        float(np.mean(shifts)) if shifts else 0.0,
+    )
 
 
 def is_confidence_informative(answers: Mapping[str, ConditionAnswers], samples: Samples, level: float) -> bool:
@@ -188,12 +219,9 @@ def _compare_with_null(
     planned, best, null = answers[PLANNED], answers[condition], answers.get(NULL_CONDITIONS[condition])
     if null is None:
         return replace(comparison, outcome=Outcome.NOT_RUN)
-    excess = _compare(
-        (planned.values - best.values) - (best.values - null.values),
-        abs(best.lost_share - planned.lost_share) + abs(null.lost_share - best.lost_share),
-        samples,
-        level,
-    )
+    gains = [find_artefacts(planned, best), find_artefacts(best, null)]
+    artefacts = Artefacts(sum(abs(gain.lost) for gain in gains), sum(abs(gain.affected) for gain in gains))
+    excess = _compare((planned.values - best.values) - (best.values - null.values), artefacts, samples, level)
     return replace(
         comparison,
         outcome=next(outcome for outcome in Outcome if outcome in (comparison.outcome, excess.outcome)),
@@ -201,12 +229,12 @@ def _compare_with_null(
     )
 
 
-def _compare(differences: FloatArray, additional_lost: float, samples: Samples, level: float) -> Comparison:
+def _compare(differences: FloatArray, artefacts: Artefacts, samples: Samples, level: float) -> Comparison:
     """Test whether the planned score is higher than that of another condition.
 
     Args:
         differences: Planned score minus the other score, for each sample.
-        additional_lost: Share of lost answers under the other condition, minus the planned share.
+        artefacts: What may change the difference although the model loses no information.
         samples: Tests and clusters of the samples.
         level: Confidence level of the interval.
     """
@@ -216,13 +244,14 @@ def _compare(differences: FloatArray, additional_lost: float, samples: Samples, 
     if estimate.effective_clusters < MIN_CLUSTERS:
         return Comparison(Outcome.TOO_FEW, estimate.value)
     low, high = np.clip(estimate.interval(level), -1.0, 1.0).tolist()
-    # Additional lost answers count as wrong, so a difference that they can explain is no evidence.
-    gain = estimate.shifted(-max(0.0, additional_lost))
+    gain = estimate.shifted(-artefacts.explained)
     p_higher = gain.p if gain.value > 0 else 1.0
-    if abs(additional_lost) >= LOST_LIMIT - ROUNDING:
+    if abs(artefacts.lost) >= LOST_LIMIT - ROUNDING:
         outcome = Outcome.NOT_MEASURED
     elif p_higher < 1 - level:
         outcome = Outcome.SHOWN
+    elif artefacts.shift > SHIFT_LIMIT + ROUNDING:
+        outcome = Outcome.NOT_MEASURED
     else:
         outcome = Outcome.TOO_FEW if high > MARGIN else Outcome.NOT_SHOWN
     return Comparison(outcome, estimate.value, low, high, estimate.p, p_higher)
@@ -270,7 +299,8 @@ def apply_rules(
 def _withhold_without_video(results: dict[Rule, RuleResult]) -> dict[Rule, RuleResult]:
     """Withhold all stronger claims if the model is not shown to use the video.
 
-    The other conditions may then score lower only because their frames distract the model.
+    The other conditions may then score lower only because their frames distract the model. A model that refuses to
+    answer without frames has no score for text only. The mismatched clip, which every rule requires, then decides.
     """
     video = results[Rule.VIDEO].outcome
     if video not in (Outcome.NOT_SHOWN, Outcome.TOO_FEW):

@@ -54,7 +54,6 @@ RULE_TITLES = {
     Rule.SINGLE_FRAMES: "Better than single frames",
     Rule.SEVERAL_FRAMES: "Needs several frames",
     Rule.ORDER: "Order or position",
-    Rule.USES_ORDER: "Uses order",
 }
 # Outcome of a rule -> its text in the table of verdicts.
 OUTCOME_TITLES = {

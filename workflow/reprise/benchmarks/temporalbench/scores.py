@@ -16,6 +16,7 @@ import polars as pl
 
 from reprise.benchmarks.annotations import is_in_group
 from reprise.benchmarks.scoring import (
+    ACCURACY,
     SAMPLE_COLUMNS,
     QuestionScores,
     RunAnswers,
@@ -102,7 +103,7 @@ def _accuracy_outcomes(build_rows: RowBuilder, run_answers: RunAnswers) -> dict[
 def _questions(build_rows: RowBuilder, run_answers: RunAnswers) -> QuestionScores:
     """Score each binary question."""
     rows = _build_counted_rows(build_rows, run_answers).select(SAMPLE_COLUMNS)
-    return QuestionScores("accuracy per question", 50.0, rows, metric="ba")
+    return QuestionScores(ACCURACY, 50.0, rows, metric="ba")
 
 
 def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.annotations import is_in_group
 from reprise.benchmarks.scoring import (
+    ACCURACY,
     SAMPLE_COLUMNS,
     QuestionScores,
     RunAnswers,
@@ -159,7 +160,7 @@ def _similarity_questions(run_answers: RunAnswers) -> QuestionScores:
     )
     question_id = pl.concat_str("pair", pl.lit("#"), "item_id")
     return QuestionScores(
-        "accuracy per question",
+        ACCURACY,
         50.0,
         rows.with_columns(item_id=question_id, task=pl.lit(ALL)).select(SAMPLE_COLUMNS),
     )

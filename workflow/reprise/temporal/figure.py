@@ -1,7 +1,7 @@
 """Draw temporal profiles: the score under each condition, with its interval and chance.
 
 The planned condition has the colour and marker of the model. Orange means a lower score, and no model has this colour.
-Shape and fill repeat what colour says, so the figures stay readable in grey.
+The fill repeats what orange says, and the planned condition is the last row, so the figures stay readable in grey.
 """
 
 from collections.abc import Sequence

@@ -190,7 +190,7 @@ def test_a_declined_command_changes_nothing(project: Project, keys: bytes) -> No
     shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", project.root / "new")
     config = read_config(project)
     with terminal(project, "eval", "new", "--cores", "2") as terminal_file:
-        read_until(terminal_file, "Run this?")
+        assert "Total: requests " in read_until(terminal_file, "Run this?")
         assert read_config(project) != config
         time.sleep(1)  # The command prints its question before it reads the terminal.
         os.write(terminal_file, keys)
@@ -258,6 +258,18 @@ def test_a_selection_limits_a_profile_of_a_model_with_all_benchmarks(project: Pr
     with chdir(project.root):
         planned = project.call_reprise("plan", "toy-llava-ov", "--benchmarks", "velociti", "--all")
     assert "velociti/entail/fps1" in planned and "vinoground" not in planned
+
+
+def test_a_profile_states_its_cost_before_it_runs(project: Project) -> None:
+    """The planned run is done. Each of two ablations asks about the positive and negative caption of 32 samples."""
+    output = project.reprise_output("temporal", "toy-llava-ov", "--dry-run")
+    (total,) = [line for line in output.splitlines() if line.startswith("Total: ")]
+    assert total.startswith(f"Total: requests {2 * 2 * 32}; frames ")
+    project.edit(SUITE, "overview: [toy-llava-ov]", "overview: [toy-llava-ov]\ntemporal: [toy-llava-ov]")
+    with chdir(project.root):
+        planned = project.call_reprise("plan", "toy-llava-ov")
+    (time_line,) = [line for line in planned.splitlines() if line.startswith("Time without a GPU: ")]
+    assert total in planned.splitlines() and time_line in output.splitlines()
 
 
 def test_a_profile_of_unparsable_answers_gives_no_verdict(project: Project) -> None:

@@ -11,6 +11,7 @@ from reprise.commands.module_process import interrupt_on_sigterm, run_module
 from reprise.commands.needs import describe_terms
 from reprise.commands.output import write_lines
 from reprise.commands.pin import pin_files
+from reprise.commands.plan import summarize_costs
 from reprise.commands.shared import confirm, list_inference_inputs, list_suite_options, load_plan
 from reprise.commands.suite_entries import (
     add_to_suite,
@@ -32,7 +33,7 @@ INTERRUPTED = "Interrupted. Finished requests are cached; the same command conti
 
 
 def evaluate_model(options: EvaluationOptions) -> None:
-    """Configure a model, print the runs and jobs of its evaluation, and execute them after a confirmation.
+    """Configure a model, print the runs, jobs and cost of its evaluation, and execute them after a confirmation.
 
     If the command ends before the first request of the evaluation, the configuration files are restored.
     """
@@ -104,6 +105,9 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         run_names = [run.name for run in dict.fromkeys([*runs, *list_profile_runs(plan, slug, command)])]
         write_lines(f"  {name}" for name in run_names)
         run_snakemake("--dry-run", *options.list_targets(plan, slug), is_preview=True)
+        needs_profile = command == "temporal"
+        scored_runs = plan.temporal_scored_runs([slug]) if needs_profile else plan.overview_scored_runs()
+        write_lines(summarize_costs(plan, scored_runs))
         if options.dry_run:
             write_lines(["Nothing was run, and the configuration files are unchanged (--dry-run)."])
             return

@@ -107,6 +107,19 @@ def estimate_jobs(
     return pending_jobs, [estimator.estimate_job(job) for job in pending_jobs.jobs]
 
 
+def summarize_costs(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[str]:
+    """Yield the total requests, time and cost of the pending inference of scored runs."""
+    settings = all_settings(plan)
+    estimator = JobEstimator(plan, settings)
+    jobs = find_pending_jobs(plan, RunStates(plan, settings), scored_runs).jobs
+    estimates = [estimator.estimate_job(job) for job in jobs]
+    if estimates:
+        yield from format_totals(plan, estimates)
+        yield from describe_costs(plan, estimates)
+    if any(estimate.time and estimate.time.source == "arithmetic" for estimate in estimates):
+        yield f"Times without a similar run here are by arithmetic for an {GPU}, not measured."
+
+
 def select_scored_runs(plan: Plan, targets: Sequence[str]) -> list[ScoredRun]:
     """Return the scored runs of the targets, which name tables, result files or runs; all without targets."""
     if not targets:

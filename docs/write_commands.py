@@ -86,4 +86,4 @@ def _description(parameter: Any) -> str:
     text = re.sub(r"([<>*|])", r"\\\1", parameter.help)
     if parameter.param_type_name == "option" and parameter.required:
         return f"{text}; required"
-    return f"{text}; {parameter.default} by default" if parameter.default not in (None, False, [], ()) else text
+    return f"{text}; {parameter.default} by default" if parameter.default not in (None, False, "", [], ()) else text

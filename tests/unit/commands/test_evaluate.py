@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from reprise.__main__ import app
 from reprise.commands.check import check_model
 from reprise.commands.evaluate import evaluate_model
 from reprise.commands.evaluation_options import EvaluationOptions
@@ -50,6 +51,7 @@ def fail_evaluation(options: EvaluationOptions) -> str:
         (EvaluationOptions("empty/config.json"), "eval: 'empty/config.json' is a file. Name the folder of the checkpoint: empty"),
         (EvaluationOptions("oracle", "velociti", json_file=Path("/proc/x/y.json")), "--json: /proc/x/y.json cannot be written (/proc: No such file or directory). Nothing was changed."),
         (EvaluationOptions("oracle", "velociti", json_file=Path("empty/config.json/y.json")), "empty/config.json: Not a directory). Nothing was changed. Choose another file."),
+        (EvaluationOptions("config/models/oracle.yaml"), "eval: 'config/models/oracle.yaml' is a file. Name the folder of a checkpoint, a repository of the hub (<owner>/<name>), "),
         (EvaluationOptions("nowhere/to/find"), "eval: no folder 'nowhere/to/find': 'nowhere' does not exist."),
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
@@ -84,6 +86,20 @@ def test_a_benchmark_without_a_judge_is_reported(cpu_project: Project) -> None:
     assert "interior8/cannot-tell cannot run: no judge of mmbench_video runs here" in fail_evaluation(
         EvaluationOptions("cannot-tell", "mmbench_video")
     )
+
+
+def test_the_check_of_a_server_by_its_address_says_what_to_do(cpu_project: Project) -> None:
+    with pytest.raises(
+        UserError, match=r"address of a server\. Name .*; `reprise eval http://127\.0\.0\.1:9/v1` writes"
+    ):
+        check_model("http://127.0.0.1:9/v1", 4, None)
+
+
+def test_plan_and_runs_create_no_store(cpu_project: Project) -> None:
+    """A digest of these models is part of their runs."""
+    app(["plan"], standalone_mode=False)
+    app(["runs"], standalone_mode=False)
+    assert not Path("resources/store").exists()
 
 
 def test_an_unreachable_repository_is_reported(cpu_project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+import write_commands
 from jsonschema import Draft202012Validator
 from reprise.core.yaml_files import load_yaml
 from write_reference import FOLDER, KINDS, generated
@@ -20,6 +21,10 @@ def test_generated_files_are_committed(name: str) -> None:
     path = ROOT / name
     is_same = path.is_file() and path.read_text() == generated()[name]
     assert is_same, f"{name} differs from the types. Run: make reference"
+
+
+def test_an_empty_default_is_not_described() -> None:
+    assert not [line for line in write_commands.page().splitlines() if "; by default" in " ".join(line.split())]
 
 
 def test_every_file_of_the_configuration_has_a_kind() -> None:

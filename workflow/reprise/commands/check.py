@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprise.commands.output import write_lines
+from reprise.commands.served import is_server_url
 from reprise.commands.shared import find_model_file, list_inference_inputs, load_clip_requests, load_plan
 from reprise.commands.weights_folder import is_path, no_folder_error
 from reprise.config.model import Model
@@ -56,6 +57,11 @@ def check_model(source: str, questions: int, suite: str | None, benchmarks: str 
     """
     plan = load_plan(suite, benchmarks)
     slug = find_model_file(plan.config.models, source) or source
+    if is_server_url(source):
+        raise UserError(
+            f"check: '{source}' is the address of a server. Name the model's file in config/models/; `reprise eval "
+            f"{source}` writes it, and checks the model before it runs."
+        )
     if slug not in plan.config.models and is_path(source) and not locate(source).exists():
         raise no_folder_error("check", source)
     if slug not in plan.config.models and (locate(source).is_dir() or "/" in source):

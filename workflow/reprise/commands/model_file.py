@@ -39,6 +39,10 @@ FILE_HEADER = "# yaml-language-server: $schema=../schemas/model.schema.json\n# W
 # size, rounded up to full steps.
 MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 
+MODEL_DESCRIPTION = (
+    "the folder of a checkpoint, a repository of the hub (<owner>/<name>), the address of a server (http://...), or a "
+    "model that has a file in config/models/."
+)
 
 # Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
@@ -185,7 +189,9 @@ def _describe_model(
     folder, source = locate(options.model), options.model
     location: dict[str, str | int]
     if folder.is_file():
-        raise UserError(f"{options.command}: '{source}' is a file. Name the folder of the checkpoint: {folder.parent}")
+        is_checkpoint = (folder.parent / "config.json").is_file()
+        hint = f"the folder of the checkpoint: {folder.parent}" if is_checkpoint else MODEL_DESCRIPTION
+        raise UserError(f"{options.command}: '{source}' is a file. Name {hint}")
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
         location = {"checkpoint": str(Path(source))}

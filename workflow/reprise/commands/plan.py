@@ -49,7 +49,7 @@ def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchma
 
     A target that names a model without runs in the suite gets the needs of its runs in the overview.
     """
-    plan = load_plan(suite)
+    plan = load_plan(suite, creates_store=False)
     width = get_width(sys.stdout) or sys.maxsize  # In a file or a pipe no line is wrapped.
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = list(plan.config.benchmarks) if benchmarks is None else benchmarks.split(",")

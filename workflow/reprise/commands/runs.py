@@ -51,7 +51,7 @@ STATE_LABELS: dict[StateName, str] = {
 
 def list_runs(suite: str | None) -> None:
     """Print the score, the state and the counts of every run of a suite."""
-    plan = load_plan(suite)
+    plan = load_plan(suite, creates_store=False)
     states = RunStates(plan, all_settings(plan)).list_states()
     order = list(STATE_LABELS)
     counts = Counter(state.name for state in states)
@@ -111,7 +111,7 @@ def _read_score(plan: Plan, state: RunState) -> HeadlineScore | None:
 
 def explain_run(query: str, suite: str | None) -> None:
     """Print the state of a run with the reasons; if answers are judged, for each judge or for the named one."""
-    plan = load_plan(suite)
+    plan = load_plan(suite, creates_store=False)
     states, scored_runs = RunStates(plan, all_settings(plan)), plan.scored_runs()
     matches = [scored for scored in scored_runs if scored.name == query]
     if not matches:

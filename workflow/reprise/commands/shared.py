@@ -49,11 +49,16 @@ def require_working_directory(folder: Path = Path()) -> None:
         )
 
 
-def load_plan(suite: str | None, benchmarks: str | None = None) -> Plan:
-    """Return the plan of a suite, or of the configured suite; `benchmarks` is the value of `--benchmarks`."""
+def load_plan(suite: str | None, benchmarks: str | None = None, *, creates_store: bool = True) -> Plan:
+    """Return the plan of a suite, or of the configured suite; `benchmarks` is the value of `--benchmarks`.
+
+    The plan records digests in the store. Without `creates_store`, it does so only if the store exists.
+    """
     require_working_directory()
     config = load(Path(), {"suite": suite} if suite else None)
-    return Plan(config if benchmarks is None else select_benchmarks(config, benchmarks.split(","), "--benchmarks"))
+    if benchmarks is not None:
+        config = select_benchmarks(config, benchmarks.split(","), "--benchmarks")
+    return Plan(config, is_read_only=not creates_store and not Path(config.main.store).is_dir())
 
 
 def find_model_file(models: Mapping[str, Model], source: str) -> str | None:

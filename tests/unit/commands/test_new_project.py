@@ -9,6 +9,7 @@ from reprise.core.errors import UserError
 from tests.unit.config.conftest import Project
 
 RUN, TABLE = "velociti/mc/fps1/oracle", "velociti/table2"
+COUNTED = ("mmbench_video/unpacked", "temporalbench/short", "velociti/entail.subset", "vinoground/paper")
 PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
 
 
@@ -20,7 +21,8 @@ PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
     (f"retry {RUN}", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     ("retry private", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     (f"plan {RUN}", f"Suite 'demo': 1 inference job pending.\n\n{PLAN_HEADER}oracle: not computed yet. It has no weights.\n       ?        0      ?      ?        ?         ?  velociti/mc/fps1\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
-    (f"plan {TABLE}", "Disk, at most: videos of velociti rendered here.\n? pending: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>` reads the release and counts the requests.\n"),
+    (f"plan {TABLE}", "Disk, at most: videos of velociti rendered here.\n? pending: `snakemake results/demo/requests/velociti/entail.parquet results/demo/requests/velociti/entail.subset.parquet --cores <N>` reads the annotations and counts the requests.\n"),
+    ("plan toy-llava-ov --config suite=temporal", f"? pending: `snakemake {' '.join(f'results/temporal/requests/{name}.parquet' for name in COUNTED)} --cores <N> --config suite=temporal` reads"),
     (f"plan results/tables/{TABLE}.md --config suite=rehearsal", f"{PLAN_HEADER}gemini-1.5-flash: not computed yet. It has no weights.\n"),
     ("plan --config suite=paper", "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these tables, so they only show published values.\n"),
     ("plan --config suite=construction", "more: --all lists them\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),

@@ -107,7 +107,7 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         run_snakemake("--dry-run", *options.list_targets(plan, slug), is_preview=True)
         needs_profile = command == "temporal"
         scored_runs = plan.temporal_scored_runs([slug]) if needs_profile else plan.overview_scored_runs()
-        write_lines(summarize_costs(plan, scored_runs))
+        write_lines(summarize_costs(plan, scored_runs, suite))
         if options.dry_run:
             write_lines(["Nothing was run, and the configuration files are unchanged (--dry-run)."])
             return

@@ -34,6 +34,7 @@ from reprise.plan.suite import all_settings
 from reprise.plan.targets import check_targets, find_retired_models, find_target_runs, list_compared_runs
 
 MAX_LINES = 12  # Lines of runs that are printed without `--all`.
+MAX_COUNTED_FILES = 4  # Files that a suggested call of snakemake names, to keep it short.
 # Source of an estimated time -> its mark before the time, and the explanation of the mark in the legend.
 SOURCE_MARKS: Mapping[EstimateSource, tuple[str, str]] = {
     "itself": ("", "no mark: from earlier requests of the run itself"),
@@ -107,7 +108,7 @@ def estimate_jobs(
     return pending_jobs, [estimator.estimate_job(job) for job in pending_jobs.jobs]
 
 
-def summarize_costs(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[str]:
+def summarize_costs(plan: Plan, scored_runs: Iterable[ScoredRun], suite: str | None) -> Iterator[str]:
     """Yield the total requests, time and cost of the pending inference of scored runs."""
     settings = all_settings(plan)
     estimator = JobEstimator(plan, settings)
@@ -118,6 +119,7 @@ def summarize_costs(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[st
         yield from describe_costs(plan, estimates)
     if any(estimate.time and estimate.time.source == "arithmetic" for estimate in estimates):
         yield f"Times without a similar run here are by arithmetic for an {GPU}, not measured."
+    yield from _explain_unknown_requests(estimates, suite)
 
 
 def select_scored_runs(plan: Plan, targets: Sequence[str]) -> list[ScoredRun]:
@@ -283,10 +285,15 @@ def _format_legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | No
         yield "≤ at most; requests about missing clips are not sent."
     if any(estimate.pending_job.has_stale_inputs for estimate in estimates):
         yield "* counted in tables that are computed again first."
+    yield from _explain_unknown_requests(estimates, suite)
+
+
+def _explain_unknown_requests(estimates: Sequence[JobEstimate], suite: str | None) -> Iterator[str]:
+    """Yield how to count the requests of runs whose number is unknown."""
     uncounted_jobs = [estimate.pending_job.job for estimate in estimates if estimate.request_count is None]
-    files = {job.requests_path for job in uncounted_jobs if not job.scored_run.judge}
+    files = sorted({job.requests_path for job in uncounted_jobs if not job.scored_run.judge})
     if files:
-        call = format_snakemake_call(min(files), suite)
-        yield f"{UNKNOWN} pending: `{call}` reads the release and counts the requests."
+        call = format_snakemake_call(suite, *files[:MAX_COUNTED_FILES])
+        yield f"{UNKNOWN} pending: `{call}` reads the annotations and counts the requests."
     if any(job.scored_run.judge for job in uncounted_jobs):
         yield f"{UNKNOWN} pending for a judge: known once there are answers to judge."

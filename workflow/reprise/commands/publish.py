@@ -116,7 +116,7 @@ def _describe_run(plan: Plan, state: RunState, settings: dict[str, Settings], su
     if state.name != "done":
         raise UserError(
             f"publish: {scored.name} is {state.name}, so its numbers are not published. `reprise why {scored.name}` "
-            f"gives the reason; {format_snakemake_call(metrics_path, suite)} computes it."
+            f"gives the reason; {format_snakemake_call(suite, metrics_path)} computes it."
         )
     rows = read_table(metrics_path, METRICS).filter(convention="fixed").to_dicts()
     problems = [] if config.models[run.model].reference else find_problems(rows)

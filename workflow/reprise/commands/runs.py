@@ -166,7 +166,7 @@ def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[st
             # Snakemake does not make a missing input of an existing file.
             if state.name != "missing" or not file.is_file():
                 target = file
-        yield f"To compute it: {format_snakemake_call(target, suite)}"
+        yield f"To compute it: {format_snakemake_call(suite, target)}"
 
 
 def _format_failures(answers: FailedAnswers) -> Iterator[str]:

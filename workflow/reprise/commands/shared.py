@@ -79,9 +79,9 @@ def list_suite_options(suite: str | None) -> list[str]:
     return ["--config", f"suite={suite}"] if suite else []
 
 
-def format_snakemake_call(target: Path, suite: str | None) -> str:
-    """Return the call of snakemake that makes a file, for users to copy."""
-    return " ".join(["snakemake", str(target), "--cores <N>", *list_suite_options(suite)])
+def format_snakemake_call(suite: str | None, *targets: Path) -> str:
+    """Return the call of snakemake that makes files, for users to copy."""
+    return " ".join(["snakemake", *map(str, targets), "--cores <N>", *list_suite_options(suite)])
 
 
 def has_running_snakemake(folder: Path) -> bool:

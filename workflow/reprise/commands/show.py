@@ -129,7 +129,7 @@ def _format_notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, 
         )
         # Snakemake does not make a missing input of an existing file, so its call for the table would not help.
         has_no_effect = target.is_file() and any(state.name == "missing" for state in unfinished)
-        call = f"; `{format_snakemake_call(target, suite)}` computes them"
+        call = f"; `{format_snakemake_call(suite, target)}` computes them"
         yield (
             f"Of its {len(scored)} runs: {counts}, such as {unfinished[0].scored_run.name}. `reprise why "
             f"<run>` gives the reason{' and the call that computes it' if has_no_effect else call}."

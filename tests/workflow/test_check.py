@@ -73,7 +73,7 @@ def test_a_server_with_constant_token_counts_is_named_once_with_the_text_to_writ
         with pytest.raises(UserError, match="it drops frames") as caught:
             toy.call_reprise("check", "served", "--questions", "8")
         assert caplog.text.count("not_shown") == 1
-        _, text = str(caught.value).split(f"write this into {file}, then run the same command again:\n")
+        _, text = str(caught.value).split(f"Then {file} has this text; write it, and run the same command again:\n")
         toy.write(file, text)
         assert "The answers of served change" in toy.call_reprise("check", "served", "--questions", "8")
 

@@ -141,14 +141,14 @@ def find_problem(check: VisionCheck, request_type: str, min_option_share: float)
 
 
 def _allow_counts(slug: str) -> str:
-    """Return the advice for a server with wrong token counts, with the complete text of the model's file.
+    """Return the complete text of the file of a model whose server reports wrong token counts.
 
     `reprise eval` deletes a new file when the check fails.
     """
     file = Path(f"config/models/{slug}.yaml")
     content = load_yaml(locate(file))
     text = dump_yaml(content | {"settings": content["settings"] | {"check_frames": False}})
-    return f"If the server's counts are wrong, write this into {file}, then run the same command again:\n{text}"
+    return f"Then {file} has this text; write it, and run the same command again:\n{text}"
 
 
 @contextmanager

@@ -90,19 +90,19 @@ def test_a_job_requests_more_resources_at_each_attempt_up_to_the_limits_of_the_s
 
 
 def test_a_reproduced_number_has_its_conditions(project: Project) -> None:
-    project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-onevision-7b]")
-    model = "config/models/llava-onevision-7b.yaml"
+    suite, model = "config/suites/paper.yaml", "config/models/llava-onevision-7b.yaml"
+    project.edit(suite, "run: [none]", "run: [llava-onevision-7b, qwen2-72b]\njudges: [qwen2-72b]")
     project.edit(model, "revision: unpinned", f"revision: {'0123456789' * 4}")
     project.edit(model, "dtype: checkpoint", "dtype: float16\nsettings: {quantised: awq}")
+    project.edit("config/models/qwen2-72b.yaml", "dtype: checkpoint", "settings: {quantised: awq}")
     plan = project.plan("paper")
     reproduction = all_settings(plan)["reproduction"]
     assert isinstance(reproduction, ReproductionKey)
     conditions = reproduction.conditions["velociti/entail/fps1/llava-onevision-7b"]
     assert conditions[:2] == ("protocol entail", "frames fps1")
     assert conditions[2:] == ("revision 012345678901", "weights in float16")
-    assert reproduction.obstacles == {
-        run.name: ("quantised: awq",) for run in plan.runs() if run.model == "llava-onevision-7b"
-    }
+    run_obstacles = {run.name: ("quantised: awq",) for run in plan.runs()}
+    assert reproduction.obstacles == run_obstacles | {"qwen2-72b": ("judge quantised: awq",)}
 
 
 def test_numbers_of_other_data_cannot_be_compared_with_the_paper(project: Project) -> None:

@@ -99,12 +99,15 @@ def test_reproduced_numbers_with_the_authors_extraction_are_compared_with_the_pa
 
 def test_a_number_by_another_judge_is_not_comparable() -> None:
     judges = {"q": "Qwen2-72B", "g": "GPT-4 turbo (1106)"}
-    options = {"paper_judges": {"b/table1": "GPT-4-Turbo (1106)"}, "judges": judges}
+    options: dict[str, Any] = {"paper_judges": {"b/table1": "GPT-4-Turbo (1106)"}, "judges": judges}
     other_judge, same_judge = make_reproduction(
         make_tidy_row(judge="q"), make_tidy_row(judge="g", row="B"), **options
     ).comparisons
     assert other_judge.verdict[:2] == ("not comparable", "judged by Qwen2-72B, in the paper by GPT-4-Turbo (1106)")
     assert same_judge.verdict.name == "too few to tell"
+    options["obstacles"] = {"g": ("judge quantised: awq",)}
+    (quantised_judge,) = make_reproduction(make_tidy_row(judge="g"), **options).comparisons
+    assert quantised_judge.verdict.text == "not comparable: judge quantised: awq"
 
 
 def test_a_rating_is_compared_at_the_printed_precision() -> None:

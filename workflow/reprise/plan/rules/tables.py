@@ -231,7 +231,7 @@ class TableRules(TableInputs):
         for benchmark in self._plan.config.benchmarks:
             yield f"{benchmark}/data", tuple(self._data_obstacles(benchmark))
         for judge in self._plan.judges():
-            yield judge, tuple(self._model_obstacles(judge))
+            yield judge, tuple(f"judge {reason}" for reason in self._model_obstacles(judge))
         for run in self._plan.runs():
             protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
             subset = self._plan.config.suite.benchmarks[run.benchmark].subset
@@ -248,7 +248,7 @@ class TableRules(TableInputs):
 
     def _model_obstacles(self, slug: str) -> Iterator[str]:
         if baseline := self._plan.config.suite.baseline:
-            yield f"answers of {baseline}"
+            yield f"replaced by {baseline}"
         if quantised := self._plan.config.models[slug].quantised:
             yield f"quantised: {quantised}"
 

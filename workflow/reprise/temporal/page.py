@@ -10,6 +10,7 @@ from pathlib import Path
 from reprise.benchmarks.scoring import ACCURACY
 from reprise.core.files import write_sealed_text
 from reprise.core.notation import format_interval, format_percentage, format_share, format_value
+from reprise.media.ablations import NONE
 from reprise.tables.render import html, latex, latex_text, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table
@@ -22,7 +23,7 @@ from reprise.temporal.rules import SHIFT_LIMIT
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-MAX_LISTED_SHIFTS = 3  # a note on more conditions has the range of their shares; the table has each of them
+MAX_LISTED_SHIFTS = 2  # a note on more conditions has the range of their shares; the table has each of them
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -171,6 +172,7 @@ def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
         CONDITION_TITLES[result.condition]: result.first_option_share
         for result in benchmark.conditions
         if result.first_option_share is not None
+        and result.condition != NONE
         and abs(result.first_option_share - planned.first_option_share) > 100 * SHIFT_LIMIT
     }
     if not shifts:

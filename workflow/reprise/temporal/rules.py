@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reprise.media.ablations import MISMATCHED, SHUFFLED
+from reprise.media.ablations import MISMATCHED, NONE, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
 from reprise.stats.measures import LOST_LIMIT
@@ -144,10 +144,16 @@ class RuleResult:
 def compare_conditions(
     answers: Mapping[str, ConditionAnswers], samples: Samples, level: float
 ) -> dict[str, Comparison]:
-    """Compare the planned condition with each other condition that was run."""
+    """Compare the planned condition with each other condition that was run.
+
+    Without frames, many models fall back to one option. This shift is no artefact, and does not count.
+    """
     planned = answers[PLANNED]
+    artefacts = {condition: find_artefacts(planned, other) for condition, other in answers.items()}
+    if NONE in artefacts:
+        artefacts[NONE] = artefacts[NONE]._replace(shift=0.0)
     comparisons = {
-        condition: _compare(planned.values - other.values, find_artefacts(planned, other), samples, level)
+        condition: _compare(planned.values - other.values, artefacts[condition], samples, level)
         for condition, other in answers.items()
         if condition != PLANNED
     }

@@ -41,7 +41,8 @@ BEHAVIOURS = {
     "bag that fails on unusual input": "needs two frames, and is confused unless the frames follow each other forward",
     "direction of motion": "answers right if most frames are in forward order, wrong if most are in reverse order",
     "order of two distant events": "answers right if two frames are shown in their order, wrong in the opposite order",
-    "order of two distant events, in words": "the same, but answers Yes or No, so its losses must exceed shifts of Yes",
+    "order of two distant events, in words": "the same, but answers Yes or No, so its losses "
+    "must exceed what shifts of Yes explain",
     "text only": "guesses",
     "text only, refuses without frames": "guesses, but does not answer if there are no frames",
     "text only, refuses without frames, confused by changed ones": "answers right from the "

@@ -21,6 +21,7 @@ from reprise.temporal.rules import (
     apply_rules,
     compare_conditions,
 )
+from reprise.temporal.threshold import OptionRates, estimate_rates
 
 Frames = NDArray[np.int64]
 """One row per clip: the planned number of each shown frame; those of a mismatched clip are `FOREIGN` larger."""
@@ -334,14 +335,21 @@ def simulate_answers(
                 np.where(is_able, confidences, guess.confidences),
             )
         lost_share = 0.0 if refused is None else float(refused.mean())
-        yes_share = {"all": float((right == world.is_yes_right).mean())} if is_in_words else None
-        return ConditionAnswers(right.astype(np.float64), lost_share, lost_share, yes_share, confidences)
+        options = {"all": _count_options(right, world.is_yes_right)} if is_in_words else None
+        return ConditionAnswers(right.astype(np.float64), lost_share, lost_share, options, confidences)
 
     for condition in CONDITIONS:
         answers[condition] = answer(condition)
     for condition, ablation in BEST_FRAMES.items():
         answers[condition] = _choose_best([answer(ablation, position) for position in range(1, FRAME_COUNT + 1)])
     return answers
+
+
+def _count_options(right: Flags, is_yes_right: Flags) -> OptionRates:
+    """Return how often the answers are Yes."""
+    says_yes = right == is_yes_right
+    counts = (is_yes_right, says_yes & is_yes_right, ~is_yes_right, says_yes & ~is_yes_right)
+    return estimate_rates(*(int(count.sum()) for count in counts))
 
 
 def _choose_best(frames: Sequence[ConditionAnswers]) -> ConditionAnswers:

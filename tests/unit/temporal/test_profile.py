@@ -209,7 +209,7 @@ def test_refusals_without_video_are_not_measured(tmp_path: Path) -> None:
 def test_a_loss_that_a_shift_towards_one_option_can_explain_is_not_measured(tmp_path: Path) -> None:
     """Four of five planned answers are right, half of them A; without the planned frames, all answers are A.
 
-    Half of those are right, so the loss of 30 points is less than the shift of 50.
+    Half of those are right. A threshold that moves so far would lose the same 30 points.
     """
     paths = {}
     for condition in CONDITIONS:
@@ -224,10 +224,9 @@ def test_a_loss_that_a_shift_towards_one_option_can_explain_is_not_measured(tmp_
     (benchmark,) = build_profile(key_of(write_items(tmp_path, 400), paths))[0].benchmarks
     shuffled = benchmark.condition("shuffled")
     assert shuffled and shuffled.difference and (shuffled.difference.value, shuffled.first_option_share) == (30, 100)
-    outcomes = {result.condition: result.difference.outcome for result in benchmark.conditions if result.difference}
-    assert outcomes.pop("none") == Outcome.SHOWN and {*outcomes.values()} == {Outcome.NOT_MEASURED}
+    assert {result.difference.outcome for result in benchmark.conditions if result.difference} == {Outcome.NOT_MEASURED}
     assert summarize_benchmark(benchmark) == "use of the video not measured"
-    shares = "Answers that are Yes or A: mismatched clip 100 %; 50 % as planned."
+    shares = "Points by which the share of Yes or A differs: text only 50, mismatched clip 50."
     assert describe_benchmark(benchmark)[0] == f"Not measured: uses the video. {shares}"
 
 

@@ -15,6 +15,7 @@ from reprise.temporal.rules import (
     apply_rules,
     compare_conditions,
 )
+from reprise.temporal.threshold import OptionRates
 
 from bench.temporal_worlds import MODELS, SimulatedModel, draw_shuffles, make_world, show, simulate_profile
 
@@ -50,8 +51,13 @@ def answers(
     def right(share: float) -> np.ndarray:
         return (np.arange(clips) < share * clips).astype(float)
 
-    conditions = dict.fromkeys(ABLATIONS, ConditionAnswers(right(others), lost, lost, {"all": 0.5 - shift}))
-    return {PLANNED: ConditionAnswers(right(planned), first_option_shares={"all": 0.5})} | conditions
+    conditions = dict.fromkeys(ABLATIONS, ConditionAnswers(right(others), lost, lost, {"all": rates(others, shift)}))
+    return {PLANNED: ConditionAnswers(right(planned), options={"all": rates(planned)})} | conditions
+
+
+def rates(accuracy: float, shift: float = 0.0) -> OptionRates:
+    """Return rates of an accuracy, with a share of Yes that is larger than half by `shift`."""
+    return OptionRates(0.5, accuracy + shift, 1 - accuracy + shift)
 
 
 def samples(clips: int) -> Samples:
@@ -82,18 +88,26 @@ def test_outcome_of_a_comparison(planned: float, others: float, clips: int, lost
 @pytest.mark.parametrize(
     ("others", "shift", "outcome"),
     [
-        (0.77, 0.03, Outcome.NOT_SHOWN),  # the shift can explain the loss of 3 points
+        (0.8, 0.03, Outcome.NOT_SHOWN),
         (0.7, 0.03, Outcome.SHOWN),
-        (0.7, 0.11, Outcome.NOT_MEASURED),  # the shift can explain the loss, and could hide another one
-        (0.5, 0.2, Outcome.SHOWN),  # the shift can explain 20 points of 30
+        (0.78, 0.2, Outcome.NOT_MEASURED),  # the shift explains the loss of 2 points, and could hide another one
+        (0.7, 0.2, Outcome.SHOWN),  # the shift explains 5 points of 10
+        (0.5, 0.49, Outcome.NOT_MEASURED),  # almost always Yes: the shift explains 29 points of 30
     ],
 )
 def test_a_loss_must_exceed_the_shift_of_yes(others: float, shift: float, outcome: Outcome) -> None:
     comparisons = compare_conditions(answers(0.8, others, 1000, shift=shift), samples(1000), 0.95)
-    assert {entry.outcome for condition, entry in comparisons.items() if condition != NONE} == {outcome}
-    assert (
-        comparisons[NONE].outcome == compare_conditions(answers(0.8, others, 1000), samples(1000), 0.95)[NONE].outcome
-    )
+    assert {comparison.outcome for comparison in comparisons.values()} == {outcome}
+
+
+@pytest.mark.parametrize("measured", [NONE, MISMATCHED])
+def test_one_condition_without_video_excludes_that_the_other_only_shifts(measured: str) -> None:
+    """The answers are almost always Yes under all conditions but one."""
+    conditions = answers(0.8, 0.5, 1000, shift=0.49)
+    conditions[measured] = conditions[measured]._replace(options={"all": rates(0.5)})
+    comparisons = compare_conditions(conditions, samples(1000), 0.95)
+    assert comparisons[NONE].outcome == comparisons[MISMATCHED].outcome == Outcome.SHOWN
+    assert comparisons[SHUFFLED].outcome == Outcome.NOT_MEASURED
 
 
 def test_one_lost_answer_of_two_affects_a_whole_question() -> None:

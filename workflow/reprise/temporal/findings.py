@@ -188,15 +188,14 @@ def _describe_artefacts(benchmark: BenchmarkProfile, unmeasured: Sequence[Condit
         lost_share = result.unparsed_share + result.failed_share
         if abs(lost_share - planned_lost) >= 100 * LOST_LIMIT - ROUNDING:
             lost.append(f"{title} {format_percentage(lost_share)}")
-        elif result.first_option_share is not None:
-            shifted.append(f"{title} {format_percentage(result.first_option_share)}")
+        else:
+            shifted.append(f"{title} {format_percentage(result.option_shift).removesuffix(' %')}")
     sentences = []
     if lost:
         planned_text = format_percentage(planned_lost)
         sentences.append(f"Unparsed or failed answers: {', '.join(lost)}; {planned_text} as planned.")
-    if shifted and planned.first_option_share is not None:
-        planned_text = format_percentage(planned.first_option_share)
-        sentences.append(f"Answers that are Yes or A: {', '.join(shifted)}; {planned_text} as planned.")
+    if shifted:
+        sentences.append(f"Points by which the share of Yes or A differs: {', '.join(shifted)}.")
     return " ".join(sentences)
 
 

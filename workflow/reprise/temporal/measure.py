@@ -42,8 +42,10 @@ from reprise.temporal.rules import (
     Samples,
     apply_rules,
     compare_conditions,
+    find_artefacts,
     is_confidence_informative,
 )
+from reprise.temporal.threshold import OptionRates, estimate_rates
 
 # Columns of the ordered-only questions: the question, and its score as planned, shuffled and reversed.
 ORDERED_ONLY_SCHEMA = pl.Schema(
@@ -109,7 +111,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         name: ConditionAnswers(
             questions[name].to_numpy(),
             *lost_shares(shared_verdicts[name], questions.height),
-            first_option_shares(shared_verdicts[name]) if depends_on_threshold else None,
+            estimate_options(shared_verdicts[name]) if depends_on_threshold else None,
             align_confidences(verdicts[name].confidences, questions) if key.probe else None,
         )
         for name in conditions
@@ -143,6 +145,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
                 question_score=estimate_score(questions, name, question_best, level),
                 headline_score=estimate_score(headline, name, scoring.max_score, level),
                 difference=describe_difference(comparisons.get(name), answers, name, question_best),
+                option_shift=100 * find_artefacts(answers[PLANNED], answers[name]).shift if is_compared else 0.0,
                 **answer_shares(shared_verdicts[name]),
             )
             for name in conditions
@@ -233,13 +236,17 @@ def lost_shares(verdicts: pl.DataFrame, question_count: int) -> tuple[float, flo
     return lost / max(1, verdicts.height), min(1.0, lost / max(1, question_count))
 
 
-def first_option_shares(verdicts: pl.DataFrame) -> dict[str, float] | None:
-    """Return the share of the first option among the parsed answers to each test; None if answers choose no option."""
+def estimate_options(verdicts: pl.DataFrame) -> dict[str, OptionRates] | None:
+    """Return how often the parsed answers to each test are the first option; None if answers choose no option."""
     parsed = select_parsed(verdicts)
     first_option = find_first_option(parsed)
     if first_option is None:
         return None
-    return dict(parsed.group_by("task").agg((pl.col("value") == first_option).mean()).iter_rows())
+    is_first = pl.col("value") == first_option
+    is_first_right = is_first == pl.col("right")  # of two options
+    counts = (is_first_right, is_first & is_first_right, ~is_first_right, is_first & ~is_first_right)
+    tests = parsed.group_by("task").agg(count.sum().alias(f"{index}") for index, count in enumerate(counts))
+    return {task: estimate_rates(*numbers) for task, *numbers in tests.iter_rows()}
 
 
 def select_parsed(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.benchmarks.scoring import ACCURACY
 from reprise.core.files import write_sealed_text
 from reprise.core.notation import format_interval, format_percentage, format_share, format_value
-from reprise.media.ablations import NONE
 from reprise.tables.render import html, latex, latex_text, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table
@@ -23,7 +21,7 @@ from reprise.temporal.rules import SHIFT_LIMIT
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-MAX_LISTED_SHIFTS = 2  # a note on more conditions has the range of their shares; the table has each of them
+MAX_LISTED_SHIFTS = 3  # a note on more conditions has their range; the table has each of them
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -165,25 +163,19 @@ def _describe_positions(benchmark: BenchmarkProfile) -> str:
 
 def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
     """Name the conditions whose share of the first option differs much, if a shifted threshold can change the score."""
-    planned = benchmark.condition(PLANNED)
-    if benchmark.question_title != ACCURACY or planned is None or planned.first_option_share is None:
-        return
     shifts = {
-        CONDITION_TITLES[result.condition]: result.first_option_share
+        CONDITION_TITLES[result.condition]: result.option_shift
         for result in benchmark.conditions
-        if result.first_option_share is not None
-        and result.condition != NONE
-        and abs(result.first_option_share - planned.first_option_share) > 100 * SHIFT_LIMIT
+        if result.option_shift > 100 * SHIFT_LIMIT
     }
     if not shifts:
         return
-    listed = ", ".join(f"{format_percentage(share)} ({title})" for title, share in shifts.items())
+    listed = ", ".join(f"{shift:.0f} ({title})" for title, shift in shifts.items())
     if len(shifts) > MAX_LISTED_SHIFTS:
-        low, high = (format_percentage(share) for share in (min(shifts.values()), max(shifts.values())))
-        listed = f"{low} to {high} under {len(shifts)} conditions"
+        listed = f"{min(shifts.values()):.0f} to {max(shifts.values()):.0f} (under {len(shifts)} conditions)"
     yield (
-        f"As planned, {format_percentage(planned.first_option_share)} of the answers are Yes or A, but {listed}. Only "
-        "a loss beyond this shift counts."
+        f"The share of Yes or A differs from the planned one by {listed} points. A loss counts if this shift does not "
+        "explain it."
     )
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reprise.media.ablations import MISMATCHED, NONE, SHUFFLED
+from reprise.media.ablations import MISMATCHED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
 from reprise.stats.measures import LOST_LIMIT
@@ -26,6 +26,7 @@ from reprise.temporal.conditions import (
     SINGLE_FRAMES,
     WITHOUT_VIDEO,
 )
+from reprise.temporal.threshold import OptionRates, compare_rates
 
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
@@ -74,12 +75,14 @@ class Artefacts(NamedTuple):
     affected: float
     """the same for the questions that lost answers can affect"""
     shift: float = 0.0
-    """by how much the share of Yes (or A) differs, as a mean over tests"""
+    """by how much the share of Yes (or A) differs"""
+    shift_loss: float = 0.0
+    """loss under the second condition that this shift explains"""
 
     @property
     def explained(self) -> float:
         """Return the largest gain of the first condition that they can explain. Lost answers count as wrong."""
-        return max(0.0, self.affected) + self.shift
+        return max(0.0, self.affected) + self.shift_loss
 
 
 class ConditionAnswers(NamedTuple):
@@ -91,8 +94,8 @@ class ConditionAnswers(NamedTuple):
     """share of unparsed and failed answers"""
     affected_share: float = 0.0
     """largest share of questions that these lost answers can affect"""
-    first_option_shares: Mapping[str, float] | None = None
-    """test -> share of Yes (or A) among its parsed answers; None if the score does not depend on a threshold"""
+    options: Mapping[str, OptionRates] | None = None
+    """test -> how often the model says Yes (or A); None if the score does not depend on a threshold"""
     confidences: FloatArray | None = None
     """how sure the model is of each answer, for the single-frame probe"""
 
@@ -146,17 +149,20 @@ def compare_conditions(
 ) -> dict[str, Comparison]:
     """Compare the planned condition with each other condition that was run.
 
-    Without frames, many models fall back to one option. This shift is no artefact, and does not count.
+    A threshold that moves lowers the score without a video only if the planned score comes from the text. One of
+    the two conditions without it excludes this. Under the other one, a model may fall back to one option.
     """
     planned = answers[PLANNED]
-    artefacts = {condition: find_artefacts(planned, other) for condition, other in answers.items()}
-    if NONE in artefacts:
-        artefacts[NONE] = artefacts[NONE]._replace(shift=0.0)
     comparisons = {
-        condition: _compare(planned.values - other.values, artefacts[condition], samples, level)
+        condition: _compare(planned.values - other.values, find_artefacts(planned, other), samples, level)
         for condition, other in answers.items()
         if condition != PLANNED
     }
+    for condition, other in (WITHOUT_VIDEO, WITHOUT_VIDEO[::-1]):
+        if {condition, other} <= comparisons.keys() and comparisons[other].outcome == Outcome.SHOWN:
+            artefacts = find_artefacts(planned, answers[condition])._replace(shift=0.0, shift_loss=0.0)
+            differences = planned.values - answers[condition].values
+            comparisons[condition] = _compare(differences, artefacts, samples, level)
     best_frames = [condition for condition in NULL_CONDITIONS if condition in answers]
     if best_frames:
         is_confident_where_right = is_confidence_informative(answers, samples, level)
@@ -171,12 +177,10 @@ def compare_conditions(
 
 def find_artefacts(first: ConditionAnswers, second: ConditionAnswers) -> Artefacts:
     """Return how lost answers and a shifted threshold can change the difference between two conditions."""
-    shares, other_shares = first.first_option_shares or {}, second.first_option_shares or {}
-    shifts = [abs(share - other_shares[test]) for test, share in shares.items() if test in other_shares]
     return Artefacts(
         second.lost_share - first.lost_share,
         second.affected_share - first.affected_share,
-        float(np.mean(shifts)) if shifts else 0.0,
+        *compare_rates(first.options, second.options),
     )
 
 

@@ -1,0 +1,70 @@
+"""Compute by signal detection theory how much accuracy falls if a model only says Yes (or A) more or less readily.
+
+The model chooses the first option if its evidence exceeds a threshold. Evidence is normally distributed, with the same
+variance for questions whose right answer is the first option and for others. The hit rate and the false alarm rate
+under one condition then determine the accuracy at any other threshold.
+"""
+
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import NamedTuple
+
+NORMAL = NormalDist()
+LARGEST_MOVE = 20.0  # of the threshold, in standard deviations; beyond it, all answers are the same
+BISECTIONS = 60
+
+
+class OptionRates(NamedTuple):
+    """How often a model chooses the first of two options."""
+
+    first_right: float
+    """share of questions whose right answer is the first option"""
+    hits: float
+    """share of these questions that are answered with the first option"""
+    false_alarms: float
+    """share of the other questions that are answered with the first option"""
+
+    def at(self, move: float) -> "OptionRates":
+        """Return the rates with a threshold that is lower by `move` standard deviations."""
+        hits, false_alarms = (NORMAL.cdf(NORMAL.inv_cdf(rate) + move) for rate in (self.hits, self.false_alarms))
+        return OptionRates(self.first_right, hits, false_alarms)
+
+    @property
+    def share(self) -> float:
+        """Return the share of answers that are the first option."""
+        return self.first_right * self.hits + (1 - self.first_right) * self.false_alarms
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of right answers."""
+        return self.first_right * self.hits + (1 - self.first_right) * (1 - self.false_alarms)
+
+
+def estimate_rates(first_right: int, hits: int, other_right: int, false_alarms: int) -> OptionRates:
+    """Estimate the rates from counts of questions and of first options; half an answer is added to each side."""
+    return OptionRates(
+        (first_right + 0.5) / (first_right + other_right + 1),
+        (hits + 0.5) / (first_right + 1),
+        (false_alarms + 0.5) / (other_right + 1),
+    )
+
+
+def explain_loss(planned: OptionRates, other: OptionRates) -> float:
+    """Return the loss of accuracy if only the threshold moves until the share of the first option is the other one."""
+    low, high = -LARGEST_MOVE, LARGEST_MOVE
+    for _ in range(BISECTIONS):
+        move = (low + high) / 2
+        low, high = (move, high) if planned.at(move).share < other.share else (low, move)
+    return max(0.0, planned.accuracy - planned.at((low + high) / 2).accuracy)
+
+
+def compare_rates(
+    planned: Mapping[str, OptionRates] | None, other: Mapping[str, OptionRates] | None
+) -> tuple[float, float]:
+    """Return the difference in the share of the first option, and the loss that it explains, as means over tests."""
+    tests = [test for test in planned or {} if test in (other or {})]
+    if not planned or not other or not tests:
+        return 0.0, 0.0
+    shifts = [abs(planned[test].share - other[test].share) for test in tests]
+    losses = [explain_loss(planned[test], other[test]) for test in tests]
+    return sum(shifts) / len(tests), sum(losses) / len(tests)

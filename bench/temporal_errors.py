@@ -1,10 +1,11 @@
 """Measure how often verdicts of temporal profiles are wrong, on simulated models: `docs/reference/temporal-errors.md`.
 
-`python -m bench.temporal_errors > docs/reference/temporal-errors.md` rewrites that page, in some minutes on one core.
+`python -m bench.temporal_errors > docs/reference/temporal-errors.md` rewrites that page, in some minutes.
 """
 
 import argparse
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from math import sqrt
 from typing import NamedTuple
 
@@ -49,9 +50,16 @@ BEHAVIOURS = {
     "text on 75 % of the questions, but only if frames of any clip follow each other forward; does not answer without "
     "frames",
     "text only, refuses 4 % of altered input": "guesses, but leaves out 4 % of the answers if frames are changed",
-    "text only, threshold for Yes moved by 0.25": "answers Yes or No from the text, and needs more evidence for Yes if "
-    "frames are changed, by 0.25 standard deviations",
-    "text only, threshold for Yes moved by 0.6": "the same with 0.6 standard deviations",
+    "text only, threshold moved: little": "answers Yes or No from the text (evidence 2 standard deviations apart), and "
+    "needs more evidence for Yes if frames are changed, by 0.25 standard deviations",
+    "text only, threshold moved: much": "the same with 0.6 standard deviations",
+    "text only, threshold moved: biased before": "the same, and also says Yes too rarely with planned frames, by a "
+    "threshold of 0.5",
+    "text only, threshold moved: evidence for Yes less varied": "0.6 again, but the evidence has a standard "
+    "deviation of 0.7 if the answer is Yes",
+    "text only, threshold moved: evidence for Yes more varied": "needs 0.6 less evidence for Yes; the evidence has a "
+    "standard deviation of 1.4 if the answer is Yes",
+    "text only, threshold moved: worse without frames": "0.6 more, and guesses half of the answers without frames",
     "coin flip": "guesses anew under each condition",
 }
 """title of a model -> when it answers right, or that it guesses"""
@@ -100,10 +108,14 @@ def measure_rates(
 def write_page(simulations: int, seed: int) -> Iterator[str]:
     """Yield the paragraphs of the page."""
     shuffles = draw_shuffles()
-    rates = {
-        model.title: {clips: measure_rates(model, clips, simulations, seed, shuffles) for clips in CLIPS}
-        for model in MODELS
-    }
+    with ProcessPoolExecutor() as processes:
+        futures = {
+            model.title: {
+                clips: processes.submit(measure_rates, model, clips, simulations, seed, shuffles) for clips in CLIPS
+            }
+            for model in MODELS
+        }
+        rates = {title: {clips: future.result() for clips, future in row.items()} for title, row in futures.items()}
     error = 100 * 1.96 * sqrt(0.05 * 0.95 / simulations)
     yield "# Error rates of temporal verdicts"
     yield (

@@ -37,8 +37,6 @@ SENSITIVITY = 2.0
 """distance of the evidence for Yes between questions with the answers Yes and No, in standard deviations"""
 READER_SHARE = 0.75
 """share of the questions that a model which reads the text answers right while frames do not confuse it"""
-SHIFTS = (0.25, 0.6)
-"""shifts of the threshold for Yes on changed frames, in standard deviations of the evidence"""
 LEVEL = 0.95
 LOSS_CLIPS = 200_000
 """number of clips with which true losses are measured"""
@@ -68,7 +66,7 @@ class World:
     is_yes_right: Flags
     """whether Yes is the right answer"""
     evidence: FloatArray
-    """how much the text of each question speaks for Yes: standard normal, moved by `SENSITIVITY` / 2 to the truth"""
+    """how much the text of each question speaks for Yes: standard normal, before it is moved towards the truth"""
 
 
 Model = Callable[[Frames, World, np.random.Generator], Answers]
@@ -80,8 +78,7 @@ def make_world(clips: int, rng: np.random.Generator) -> World:
     first = rng.integers(0, FRAME_COUNT - 2, clips)
     second = np.array([rng.integers(event + 2, FRAME_COUNT) for event in first])
     is_yes_right = rng.random(clips) < 0.5
-    evidence = rng.standard_normal(clips) + SENSITIVITY * (is_yes_right - 0.5)
-    return World(first, second, rng.random(clips), is_yes_right, evidence)
+    return World(first, second, rng.random(clips), is_yes_right, rng.standard_normal(clips))
 
 
 def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Generator, position: int = 1) -> Frames:
@@ -254,9 +251,40 @@ def text_only_with_some_refusals(frames: Frames, world: World, rng: np.random.Ge
     return answers._replace(right=answers.right & ~refused, refused=refused)
 
 
-def text_only_with_shifted_threshold(shift: float, frames: Frames, world: World, rng: np.random.Generator) -> Answers:
-    """Answer Yes or No from the text, with another threshold for Yes unless all frames are shown in order."""
-    says_yes = world.evidence > (0.0 if _is_planned(frames) else shift)
+@dataclass(frozen=True)
+class Threshold:
+    """How a model answers Yes or No from the text. Its threshold for Yes moves unless all frames are shown in order."""
+
+    move: float
+    """in standard deviations of the evidence of questions whose answer is No"""
+    ratio: float = 1.0
+    """standard deviation of the evidence of questions whose answer is Yes, divided by that of the others"""
+    planned: float = 0.0
+    """threshold with the planned frames"""
+    is_worse_without_frames: bool = False
+    """whether half of the answers are guesses without frames"""
+
+
+THRESHOLDS = {
+    "little": Threshold(0.25),
+    "much": Threshold(0.6),
+    "biased before": Threshold(0.6, planned=0.5),
+    "evidence for Yes less varied": Threshold(0.6, ratio=0.7),
+    "evidence for Yes more varied": Threshold(-0.6, ratio=1.4),
+    "worse without frames": Threshold(0.6, is_worse_without_frames=True),
+}
+"""name of a model that answers from the text -> how its threshold for Yes moves"""
+
+
+def text_only_with_moved_threshold(
+    threshold: Threshold, frames: Frames, world: World, rng: np.random.Generator
+) -> Answers:
+    """Answer Yes or No from the text."""
+    scale = np.where(world.is_yes_right, threshold.ratio, 1.0)
+    evidence = scale * world.evidence + SENSITIVITY * (world.is_yes_right - 0.5)
+    says_yes = evidence > threshold.planned + (0.0 if _is_planned(frames) else threshold.move)
+    if threshold.is_worse_without_frames and not frames.shape[1]:
+        says_yes = np.where(rng.random(len(frames)) < 0.5, says_yes, rng.random(len(frames)) < 0.5)
     return Answers(says_yes == world.is_yes_right, is_in_words=True)
 
 
@@ -309,8 +337,8 @@ MODELS = (
     _model("text only, refuses without frames, confused by changed ones", refusing_text_reader),
     _model("text only, refuses 4 % of altered input", text_only_with_some_refusals),
     *(
-        _model(f"text only, threshold for Yes moved by {shift:g}", partial(text_only_with_shifted_threshold, shift))
-        for shift in SHIFTS
+        _model(f"text only, threshold moved: {name}", partial(text_only_with_moved_threshold, threshold))
+        for name, threshold in THRESHOLDS.items()
     ),
     _model("coin flip", coin_flip),
 )

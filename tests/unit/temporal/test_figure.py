@@ -105,25 +105,28 @@ def test_no_mark_is_lower_if_there_are_too_few_clips_for_the_verdict(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("shifts", "note"),
+    ("losses", "note"),
     [
-        ({"none": 4.0, "middle": 9.5}, ""),
-        ({"none": 35.8, "middle": 21.0}, "by 36 (text only), 21 (middle frame) points. "),
+        ({"none": 2.0, "middle": 4.9}, ""),
+        ({"none": 35.8, "middle": 21.0}, "of 36 (text only), 21 (middle frame) points."),
         (
             {"none": 35.8, "middle": 21.0, "shuffled": 11.0, "reversed": 39.0},
-            "by 11 to 39 (under 4 conditions) points. ",
+            "of 11 to 39 (under 4 conditions) points.",
         ),
     ],
 )
-def test_a_shift_towards_one_option_is_noted(profile: TemporalProfile, shifts: dict[str, float], note: str) -> None:
-    """A difference of at most 10 points is no shift; many shifted conditions have a range."""
+def test_losses_that_a_moved_threshold_can_explain_are_noted(
+    profile: TemporalProfile, losses: dict[str, float], note: str
+) -> None:
+    """A loss of at most 5 points is not noted; many losses have a range."""
     (benchmark,) = profile.benchmarks
     conditions = tuple(
-        result.model_copy(update={"option_shift": shifts.get(result.condition, 0.0)}) for result in benchmark.conditions
+        result.model_copy(update={"threshold_loss": losses.get(result.condition, 0.0)})
+        for result in benchmark.conditions
     )
-    shifted = profile.model_copy(update={"benchmarks": (benchmark.model_copy(update={"conditions": conditions}),)})
-    page = render_profile(shifted)
-    assert ("The share of Yes or A differs from the planned one" in page) == bool(note) and note in page
+    moved = profile.model_copy(update={"benchmarks": (benchmark.model_copy(update={"conditions": conditions}),)})
+    page = render_profile(moved)
+    assert ("A moved threshold for Yes or A can explain a loss" in page) == bool(note) and note in page
 
 
 @pytest.mark.parametrize("marker", MARKERS)

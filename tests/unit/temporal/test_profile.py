@@ -226,7 +226,7 @@ def test_a_loss_that_a_shift_towards_one_option_can_explain_is_not_measured(tmp_
     assert shuffled and shuffled.difference and (shuffled.difference.value, shuffled.first_option_share) == (30, 100)
     assert {result.difference.outcome for result in benchmark.conditions if result.difference} == {Outcome.NOT_MEASURED}
     assert summarize_benchmark(benchmark) == "use of the video not measured"
-    shares = "Points by which the share of Yes or A differs: text only 50, mismatched clip 50."
+    shares = "Points that a moved threshold for Yes or A can explain: text only 30, mismatched clip 30."
     assert describe_benchmark(benchmark)[0] == f"Not measured: uses the video. {shares}"
 
 
@@ -238,7 +238,7 @@ SINGLE = ("first", "middle", "last", "first_repeated", "middle_repeated", "last_
     ("conditions", "summary", "sentence"),
     [
         ((), "no evidence of video use", "Not shown: uses the video; as planned 0.0 ["),
-        (("none",), "no gain over text only", "Not shown: uses the video; as planned 0.0 ["),
+        (("none",), "gain of at most 5 % over text only", "Not shown: uses the video; as planned 0.0 ["),
         (("planned", "shuffled", "reversed", *SINGLE), "uses the video", "Not shown: better than its first, middle"),
         (("planned", "shuffled", "reversed", "last"), "uses the video", "against last frame."),
         (("planned", "shuffled", "reversed"), "better than its first, middle or last frame alone", "Uses the video: as"),

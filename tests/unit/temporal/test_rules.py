@@ -1,5 +1,7 @@
 """Verdicts of simulated models that answer from the frames they are shown (bench/temporal_worlds.py)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reprise.media.ablations import MISMATCHED, NONE, REVERSED, SHUFFLED
@@ -90,8 +92,8 @@ def test_outcome_of_a_comparison(planned: float, others: float, clips: int, lost
     [
         (0.8, 0.03, Outcome.NOT_SHOWN),
         (0.7, 0.03, Outcome.SHOWN),
-        (0.78, 0.2, Outcome.NOT_MEASURED),  # the shift explains the loss of 2 points, and could hide another one
-        (0.7, 0.2, Outcome.SHOWN),  # the shift explains 5 points of 10
+        (0.78, 0.2, Outcome.NOT_MEASURED),  # the shift can explain the loss of 2 points, and could hide another one
+        (0.6, 0.2, Outcome.SHOWN),  # the shift can explain a part of the 20 points
         (0.5, 0.49, Outcome.NOT_MEASURED),  # almost always Yes: the shift explains 29 points of 30
     ],
 )
@@ -100,13 +102,24 @@ def test_a_loss_must_exceed_the_shift_of_yes(others: float, shift: float, outcom
     assert {comparison.outcome for comparison in comparisons.values()} == {outcome}
 
 
-@pytest.mark.parametrize("measured", [NONE, MISMATCHED])
-def test_one_condition_without_video_excludes_that_the_other_only_shifts(measured: str) -> None:
-    """The answers are almost always Yes under all conditions but one."""
+@pytest.mark.parametrize(
+    ("measured", "is_text_useless", "none", "mismatched"),
+    [
+        (None, False, Outcome.NOT_MEASURED, Outcome.NOT_MEASURED),
+        (MISMATCHED, False, Outcome.SHOWN, Outcome.SHOWN),
+        (NONE, False, Outcome.SHOWN, Outcome.NOT_MEASURED),  # the mismatched clip is the control, not text only
+        (None, True, Outcome.SHOWN, Outcome.SHOWN),
+    ],
+)
+def test_a_moved_threshold_needs_a_planned_score_from_the_text(
+    measured: str | None, is_text_useless: bool, none: Outcome, mismatched: Outcome
+) -> None:
+    """The answers are almost always Yes under all conditions but one. The other conditions stay unmeasured."""
     conditions = answers(0.8, 0.5, 1000, shift=0.49)
-    conditions[measured] = conditions[measured]._replace(options={"all": rates(0.5)})
-    comparisons = compare_conditions(conditions, samples(1000), 0.95)
-    assert comparisons[NONE].outcome == comparisons[MISMATCHED].outcome == Outcome.SHOWN
+    if measured:
+        conditions[measured] = conditions[measured]._replace(options={"all": rates(0.5)})
+    comparisons = compare_conditions(conditions, replace(samples(1000), is_text_useless=is_text_useless), 0.95)
+    assert (comparisons[NONE].outcome, comparisons[MISMATCHED].outcome) == (none, mismatched)
     assert comparisons[SHUFFLED].outcome == Outcome.NOT_MEASURED
 
 

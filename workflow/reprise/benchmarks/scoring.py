@@ -51,6 +51,8 @@ class QuestionScores(NamedTuple):
     """one row (`SAMPLE_COLUMNS`) per question, with `right` from 0 to 1"""
     metric: str = ""
     """metric of `compute_outcomes` with the same samples; empty if there is none"""
+    is_text_useless: bool = False
+    """whether the questions are balanced so that no answer from the text alone is right more often than by chance"""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, Tempor
 from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, ROUNDING, Outcome, Rule
 
 NO_VIDEO_USE = "no evidence of video use"
+VIDEO_NOT_MEASURED = "use of the video not measured"
 TOO_FEW = "too few clips to tell"
 LOOKS_BROKEN = "no verdict: the run looks broken"
 NEEDS_SEVERAL_AND_ORDER = "needs several frames; sensitive to their order or position"
@@ -77,14 +78,17 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
         return TOO_FEW
     shown_rules = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
     if Rule.ORDER in shown_rules:
-        return NEEDS_SEVERAL_AND_ORDER if Rule.SEVERAL_FRAMES in shown_rules else CLAIMS[Rule.ORDER]
-    if is_lower_only_if_shuffled(benchmark):
-        return LOWER_IF_SHUFFLED
-    if shown_rules:
-        return CLAIMS[shown_rules[-1]]
+        summary = NEEDS_SEVERAL_AND_ORDER if Rule.SEVERAL_FRAMES in shown_rules else CLAIMS[Rule.ORDER]
+    elif is_lower_only_if_shuffled(benchmark) and Rule.SEVERAL_FRAMES not in shown_rules:
+        summary = LOWER_IF_SHUFFLED
+    else:
+        summary = CLAIMS[shown_rules[-1]] if shown_rules else ""
+    if summary:
+        # Without a comparison with text only, changed frames may only distract a model that answers from the text.
+        return summary if Rule.VIDEO in shown_rules else f"{summary}; {VIDEO_NOT_MEASURED}"
     return {
         Outcome.NOT_SHOWN: _summarize_missing_gain(benchmark),
-        Outcome.NOT_MEASURED: "use of the video not measured",
+        Outcome.NOT_MEASURED: VIDEO_NOT_MEASURED,
         Outcome.NOT_RUN: "use of the video not tested",
     }.get(benchmark.outcome(Rule.VIDEO), TOO_FEW)
 
@@ -93,7 +97,7 @@ def _summarize_missing_gain(benchmark: BenchmarkProfile) -> str:
     """Return what the planned frames do not gain over; only both comparisons together are no evidence of video use."""
     differences = _differences(benchmark, WITHOUT_VIDEO)
     missing = [entry.condition for entry in differences if entry.difference.outcome == Outcome.NOT_SHOWN]
-    return NO_VIDEO_USE if len(missing) != 1 else f"no gain over {CONDITION_TITLES[missing[0]]}"
+    return NO_VIDEO_USE if len(missing) != 1 else f"gain of at most 5 % over {CONDITION_TITLES[missing[0]]}"
 
 
 def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
@@ -189,13 +193,13 @@ def _describe_artefacts(benchmark: BenchmarkProfile, unmeasured: Sequence[Condit
         if abs(lost_share - planned_lost) >= 100 * LOST_LIMIT - ROUNDING:
             lost.append(f"{title} {format_percentage(lost_share)}")
         else:
-            shifted.append(f"{title} {format_percentage(result.option_shift).removesuffix(' %')}")
+            shifted.append(f"{title} {result.threshold_loss:.0f}")
     sentences = []
     if lost:
         planned_text = format_percentage(planned_lost)
         sentences.append(f"Unparsed or failed answers: {', '.join(lost)}; {planned_text} as planned.")
     if shifted:
-        sentences.append(f"Points by which the share of Yes or A differs: {', '.join(shifted)}.")
+        sentences.append(f"Points that a moved threshold for Yes or A can explain: {', '.join(shifted)}.")
     return " ".join(sentences)
 
 

@@ -116,7 +116,9 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         )
         for name in conditions
     }
-    samples = Samples(questions["task"].to_numpy(), questions["cluster"].to_numpy())
+    samples = Samples(
+        questions["task"].to_numpy(), questions["cluster"].to_numpy(), bool(first and first.is_text_useless)
+    )
     problems = find_problems(read_table(key.metrics, METRICS).iter_rows(named=True)) if key.metrics else []
     is_compared = PLANNED in answers and not problems
     comparisons = compare_conditions(answers, samples, level) if is_compared else {}
@@ -145,7 +147,9 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
                 question_score=estimate_score(questions, name, question_best, level),
                 headline_score=estimate_score(headline, name, scoring.max_score, level),
                 difference=describe_difference(comparisons.get(name), answers, name, question_best),
-                option_shift=100 * find_artefacts(answers[PLANNED], answers[name]).shift if is_compared else 0.0,
+                threshold_loss=100 * find_artefacts(answers[PLANNED], answers[name]).threshold_loss
+                if is_compared
+                else 0.0,
                 **answer_shares(shared_verdicts[name]),
             )
             for name in conditions
@@ -237,10 +241,10 @@ def lost_shares(verdicts: pl.DataFrame, question_count: int) -> tuple[float, flo
 
 
 def estimate_options(verdicts: pl.DataFrame) -> dict[str, OptionRates] | None:
-    """Return how often the parsed answers to each test are the first option; None if answers choose no option."""
+    """Return how often the parsed answers to each test are the first of two options; None for other questions."""
     parsed = select_parsed(verdicts)
     first_option = find_first_option(parsed)
-    if first_option is None:
+    if first_option is None or not set(parsed["value"].unique()) <= set(FIRST_OPTIONS[first_option][:2]):
         return None
     is_first = pl.col("value") == first_option
     is_first_right = is_first == pl.col("right")  # of two options

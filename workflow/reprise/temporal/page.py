@@ -17,11 +17,11 @@ from reprise.temporal.findings import describe_benchmark, describe_left_out, sum
 from reprise.temporal.marks import build_style_properties, choose_mark, list_marks
 from reprise.temporal.profile import BenchmarkProfile, TemporalProfile
 from reprise.temporal.ranking import rank_overall
-from reprise.temporal.rules import SHIFT_LIMIT
+from reprise.temporal.rules import MARGIN
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-MAX_LISTED_SHIFTS = 3  # a note on more conditions has their range; the table has each of them
+MAX_LISTED_LOSSES = 3  # a note on more conditions has their range; the table has each of them
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -132,7 +132,7 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
         yield _describe_positions(benchmark)
     if benchmark.frames == 2:
         yield "With two frames, shuffled equals reversed, and middle equals last."
-    yield from _note_threshold_shifts(benchmark)
+    yield from _note_threshold_losses(benchmark)
     published = [
         f"{CONDITION_TITLES[score.condition]} {format_value(score.value, benchmark.decimals)} ({score.source})"
         for score in benchmark.published
@@ -161,22 +161,19 @@ def _describe_positions(benchmark: BenchmarkProfile) -> str:
     )
 
 
-def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
-    """Name the conditions whose share of the first option differs much, if a shifted threshold can change the score."""
-    shifts = {
-        CONDITION_TITLES[result.condition]: result.option_shift
+def _note_threshold_losses(benchmark: BenchmarkProfile) -> Iterator[str]:
+    """Name the conditions under which a moved threshold for the first option can explain much of a loss."""
+    losses = {
+        CONDITION_TITLES[result.condition]: result.threshold_loss
         for result in benchmark.conditions
-        if result.option_shift > 100 * SHIFT_LIMIT
+        if result.threshold_loss > 100 * MARGIN
     }
-    if not shifts:
+    if not losses:
         return
-    listed = ", ".join(f"{shift:.0f} ({title})" for title, shift in shifts.items())
-    if len(shifts) > MAX_LISTED_SHIFTS:
-        listed = f"{min(shifts.values()):.0f} to {max(shifts.values()):.0f} (under {len(shifts)} conditions)"
-    yield (
-        f"The share of Yes or A differs from the planned one by {listed} points. A loss counts if this shift does not "
-        "explain it."
-    )
+    listed = ", ".join(f"{loss:.0f} ({title})" for title, loss in losses.items())
+    if len(losses) > MAX_LISTED_LOSSES:
+        listed = f"{min(losses.values()):.0f} to {max(losses.values()):.0f} (under {len(losses)} conditions)"
+    yield f"A moved threshold for Yes or A can explain a loss of {listed} points."
 
 
 def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:

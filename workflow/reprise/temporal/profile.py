@@ -36,7 +36,7 @@ class ConditionResult(KeyPart):
     question_score: ScoreEstimate
     headline_score: ScoreEstimate
     first_option_share: float | None = None  # percent of Yes, or of A, among parsed answers; None for other answers
-    option_shift: float = 0.0  # points between its share of Yes or A and the planned one, as a mean over tests
+    threshold_loss: float = 0.0  # points that a moved threshold for Yes or A can explain
     unparsed_share: float  # percent of the requests
     failed_share: float  # percent of the requests
     difference: PlannedDifference | None = None  # None for the planned condition, and where that was not run

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reprise.media.ablations import MISMATCHED, SHUFFLED
+from reprise.media.ablations import MISMATCHED, NONE, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
 from reprise.stats.measures import LOST_LIMIT
@@ -26,12 +26,10 @@ from reprise.temporal.conditions import (
     SINGLE_FRAMES,
     WITHOUT_VIDEO,
 )
-from reprise.temporal.threshold import OptionRates, compare_rates
+from reprise.temporal.threshold import OptionRates, explain_losses
 
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
-SHIFT_LIMIT = 0.10
-"""A comparison that shows nothing is not measured if the shares of Yes (or A) differ by more than this."""
 ROUNDING = 1e-9  # tolerance for rounding errors when shares are compared
 
 
@@ -74,15 +72,13 @@ class Artefacts(NamedTuple):
     """share of lost answers under the second condition, minus that under the first"""
     affected: float
     """the same for the questions that lost answers can affect"""
-    shift: float = 0.0
-    """by how much the share of Yes (or A) differs"""
-    shift_loss: float = 0.0
-    """loss under the second condition that this shift explains"""
+    threshold_loss: float = 0.0
+    """loss under the second condition that a moved threshold for Yes (or A) can explain"""
 
     @property
     def explained(self) -> float:
         """Return the largest gain of the first condition that they can explain. Lost answers count as wrong."""
-        return max(0.0, self.affected) + self.shift_loss
+        return max(0.0, self.affected) + self.threshold_loss
 
 
 class ConditionAnswers(NamedTuple):
@@ -107,6 +103,8 @@ class Samples:
     tests: NDArray[np.str_]
     """part of the benchmark that the sample belongs to; a score is the mean over tests"""
     clusters: NDArray[np.str_]
+    is_text_useless: bool = False
+    """whether the questions are balanced so that no answer from the text alone is right more often than by chance"""
 
     @property
     def effective_clusters(self) -> float:
@@ -149,8 +147,8 @@ def compare_conditions(
 ) -> dict[str, Comparison]:
     """Compare the planned condition with each other condition that was run.
 
-    A threshold that moves lowers the score without a video only if the planned score comes from the text. One of
-    the two conditions without it excludes this. Under the other one, a model may fall back to one option.
+    A moved threshold explains a loss without the video only if the planned score comes from the text. A loss with a
+    mismatched clip excludes this, and so do questions that the text cannot decide (`samples.is_text_useless`).
     """
     planned = answers[PLANNED]
     comparisons = {
@@ -158,9 +156,11 @@ def compare_conditions(
         for condition, other in answers.items()
         if condition != PLANNED
     }
-    for condition, other in (WITHOUT_VIDEO, WITHOUT_VIDEO[::-1]):
-        if {condition, other} <= comparisons.keys() and comparisons[other].outcome == Outcome.SHOWN:
-            artefacts = find_artefacts(planned, answers[condition])._replace(shift=0.0, shift_loss=0.0)
+    mismatched = comparisons.get(MISMATCHED)
+    excluded = (NONE,) if mismatched is not None and mismatched.outcome == Outcome.SHOWN else ()
+    for condition in WITHOUT_VIDEO if samples.is_text_useless else excluded:
+        if condition in comparisons:
+            artefacts = find_artefacts(planned, answers[condition])._replace(threshold_loss=0.0)
             differences = planned.values - answers[condition].values
             comparisons[condition] = _compare(differences, artefacts, samples, level)
     best_frames = [condition for condition in NULL_CONDITIONS if condition in answers]
@@ -180,7 +180,7 @@ def find_artefacts(first: ConditionAnswers, second: ConditionAnswers) -> Artefac
     return Artefacts(
         second.lost_share - first.lost_share,
         second.affected_share - first.affected_share,
-        *compare_rates(first.options, second.options),
+        explain_losses(first.options, second.options),
     )
 
 
@@ -260,7 +260,7 @@ def _compare(differences: FloatArray, artefacts: Artefacts, samples: Samples, le
         outcome = Outcome.NOT_MEASURED
     elif p_higher < 1 - level:
         outcome = Outcome.SHOWN
-    elif artefacts.shift > SHIFT_LIMIT + ROUNDING:
+    elif artefacts.threshold_loss > MARGIN:
         outcome = Outcome.NOT_MEASURED
     else:
         outcome = Outcome.TOO_FEW if high > MARGIN else Outcome.NOT_SHOWN

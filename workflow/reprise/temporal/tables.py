@@ -95,7 +95,7 @@ def _benchmark_rows(benchmark: BenchmarkProfile) -> Iterator[dict[str, Any]]:
         for share in ("first_option", "unparsed", "failed"):
             value = getattr(result, f"{share}_share")
             yield named | {"kind": "share", "metric": share, "value": value, "best": 100}
-        yield named | {"kind": "share", "metric": "option_shift", "value": result.option_shift, "best": 100}
+        yield named | {"kind": "share", "metric": "threshold_loss", "value": result.threshold_loss, "best": 100}
     for verdict in benchmark.verdicts:
         yield {"kind": "verdict", "name": verdict.rule, "p": verdict.adjusted_p, "note": verdict.outcome}
     for scale, chance in ((question, benchmark.question_chance), (headline, benchmark.chance)):

@@ -1,8 +1,8 @@
-"""Compute by signal detection theory how much accuracy falls if a model only says Yes (or A) more or less readily.
+"""Compute how much accuracy falls if a model only says Yes (or A) more or less readily, by signal detection theory.
 
-The model chooses the first option if its evidence exceeds a threshold. Evidence is normally distributed, with the same
-variance for questions whose right answer is the first option and for others. The hit rate and the false alarm rate
-under one condition then determine the accuracy at any other threshold.
+The model chooses the first option if its evidence exceeds a threshold. Evidence is normally distributed. The hit rate
+and the false alarm rate under one condition then determine the accuracy at any other threshold, given the ratio of
+the standard deviations: that for questions whose right answer is the first option, divided by that for the others.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,9 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 NORMAL = NormalDist()
-LARGEST_MOVE = 20.0  # of the threshold, in standard deviations; beyond it, all answers are the same
+RATIOS = (0.5, 0.7, 1.0, 1.4, 2.0)
+"""ratios of standard deviations; the one that explains the largest loss counts"""
+LARGEST_MOVE = 40.0  # of the threshold, in standard deviations; beyond it, all answers are the same
 BISECTIONS = 60
 
 
@@ -24,10 +26,10 @@ class OptionRates(NamedTuple):
     false_alarms: float
     """share of the other questions that are answered with the first option"""
 
-    def at(self, move: float) -> "OptionRates":
-        """Return the rates with a threshold that is lower by `move` standard deviations."""
-        hits, false_alarms = (NORMAL.cdf(NORMAL.inv_cdf(rate) + move) for rate in (self.hits, self.false_alarms))
-        return OptionRates(self.first_right, hits, false_alarms)
+    def at(self, move: float, ratio: float) -> "OptionRates":
+        """Return the rates with a threshold that is lower by `move` standard deviations of the other questions."""
+        hits = NORMAL.cdf(NORMAL.inv_cdf(self.hits) + move / ratio)
+        return OptionRates(self.first_right, hits, NORMAL.cdf(NORMAL.inv_cdf(self.false_alarms) + move))
 
     @property
     def share(self) -> float:
@@ -49,22 +51,18 @@ def estimate_rates(first_right: int, hits: int, other_right: int, false_alarms: 
     )
 
 
-def explain_loss(planned: OptionRates, other: OptionRates) -> float:
+def explain_loss(planned: OptionRates, other: OptionRates, ratio: float) -> float:
     """Return the loss of accuracy if only the threshold moves until the share of the first option is the other one."""
     low, high = -LARGEST_MOVE, LARGEST_MOVE
     for _ in range(BISECTIONS):
         move = (low + high) / 2
-        low, high = (move, high) if planned.at(move).share < other.share else (low, move)
-    return max(0.0, planned.accuracy - planned.at((low + high) / 2).accuracy)
+        low, high = (move, high) if planned.at(move, ratio).share < other.share else (low, move)
+    return max(0.0, planned.accuracy - planned.at((low + high) / 2, ratio).accuracy)
 
 
-def compare_rates(
-    planned: Mapping[str, OptionRates] | None, other: Mapping[str, OptionRates] | None
-) -> tuple[float, float]:
-    """Return the difference in the share of the first option, and the loss that it explains, as means over tests."""
+def explain_losses(planned: Mapping[str, OptionRates] | None, other: Mapping[str, OptionRates] | None) -> float:
+    """Return the largest loss, as a mean over tests, that a moved threshold can explain; 0 without two options."""
     tests = [test for test in planned or {} if test in (other or {})]
     if not planned or not other or not tests:
-        return 0.0, 0.0
-    shifts = [abs(planned[test].share - other[test].share) for test in tests]
-    losses = [explain_loss(planned[test], other[test]) for test in tests]
-    return sum(shifts) / len(tests), sum(losses) / len(tests)
+        return 0.0
+    return max(sum(explain_loss(planned[test], other[test], ratio) for test in tests) / len(tests) for ratio in RATIOS)

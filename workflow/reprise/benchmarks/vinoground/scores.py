@@ -166,6 +166,11 @@ def _similarity_questions(run_answers: RunAnswers) -> QuestionScores:
     )
 
 
+def _balanced_questions(run_answers: RunAnswers) -> QuestionScores:
+    """Score the four questions of a pair. The right letters differ between its halves, so the text gives no answer."""
+    return score_requests(50.0, run_answers)._replace(is_text_useless=True)
+
+
 SCORES = {
     form: Scoring(
         frozenset(METRICS),
@@ -176,7 +181,7 @@ SCORES = {
         chance=chance,
     )
     for form, build_pairs, score_questions, chance in (
-        ("questions", _score_by_questions, partial(score_requests, 50.0), {"group": GROUP_CHANCE}),
+        ("questions", _score_by_questions, _balanced_questions, {"group": GROUP_CHANCE}),
         ("similarity", _score_by_similarities, _similarity_questions, {}),
     )
 }

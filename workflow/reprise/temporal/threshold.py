@@ -13,7 +13,7 @@ NORMAL = NormalDist()
 RATIOS = (0.5, 0.7, 1.0, 1.4, 2.0)
 """ratios of standard deviations; the one that explains the largest loss counts"""
 LARGEST_MOVE = 40.0  # of the threshold, in standard deviations; beyond it, all answers are the same
-BISECTIONS = 60
+BISECTIONS = 40
 
 
 class OptionRates(NamedTuple):
@@ -25,11 +25,6 @@ class OptionRates(NamedTuple):
     """share of these questions that are answered with the first option"""
     false_alarms: float
     """share of the other questions that are answered with the first option"""
-
-    def at(self, move: float, ratio: float) -> "OptionRates":
-        """Return the rates with a threshold that is lower by `move` standard deviations of the other questions."""
-        hits = NORMAL.cdf(NORMAL.inv_cdf(self.hits) + move / ratio)
-        return OptionRates(self.first_right, hits, NORMAL.cdf(NORMAL.inv_cdf(self.false_alarms) + move))
 
     @property
     def share(self) -> float:
@@ -53,11 +48,15 @@ def estimate_rates(first_right: int, hits: int, other_right: int, false_alarms: 
 
 def explain_loss(planned: OptionRates, other: OptionRates, ratio: float) -> float:
     """Return the loss of accuracy if only the threshold moves until the share of the first option is the other one."""
-    low, high = -LARGEST_MOVE, LARGEST_MOVE
+    hit_score, false_alarm_score = NORMAL.inv_cdf(planned.hits), NORMAL.inv_cdf(planned.false_alarms)
+    # How far the threshold is lowered, in standard deviations of the questions whose right answer is the other option.
+    low, high, moved = -LARGEST_MOVE, LARGEST_MOVE, planned
     for _ in range(BISECTIONS):
         move = (low + high) / 2
-        low, high = (move, high) if planned.at(move, ratio).share < other.share else (low, move)
-    return max(0.0, planned.accuracy - planned.at((low + high) / 2, ratio).accuracy)
+        hits, false_alarms = NORMAL.cdf(hit_score + move / ratio), NORMAL.cdf(false_alarm_score + move)
+        moved = OptionRates(planned.first_right, hits, false_alarms)
+        low, high = (move, high) if moved.share < other.share else (low, move)
+    return max(0.0, planned.accuracy - moved.accuracy)
 
 
 def explain_losses(planned: Mapping[str, OptionRates] | None, other: Mapping[str, OptionRates] | None) -> float:

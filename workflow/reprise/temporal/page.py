@@ -172,7 +172,8 @@ def _note_threshold_losses(benchmark: BenchmarkProfile) -> Iterator[str]:
         return
     listed = ", ".join(f"{loss:.0f} ({title})" for title, loss in losses.items())
     if len(losses) > MAX_LISTED_LOSSES:
-        listed = f"{min(losses.values()):.0f} to {max(losses.values()):.0f} (under {len(losses)} conditions)"
+        ends = dict.fromkeys(f"{end:.0f}" for end in (min(losses.values()), max(losses.values())))
+        listed = f"{' to '.join(ends)} (under {len(losses)} conditions)"
     yield f"A moved threshold for Yes or A can explain a loss of {listed} points."
 
 

@@ -113,6 +113,7 @@ def test_no_mark_is_lower_if_there_are_too_few_clips_for_the_verdict(tmp_path: P
             {"none": 35.8, "middle": 21.0, "shuffled": 11.0, "reversed": 39.0},
             "of 11 to 39 (under 4 conditions) points.",
         ),
+        (dict.fromkeys(("none", "middle", "shuffled", "reversed"), 20.1), "of 20 (under 4 conditions) points."),
     ],
 )
 def test_losses_that_a_moved_threshold_can_explain_are_noted(

@@ -197,8 +197,9 @@ def test_a_model_extracts_answers_that_the_rules_leave_unparsed(judged: Project)
     with ChatServer(
         lambda request: ServerReply(completion(request, "A" if "=====" in request.prompt else VAGUE_REPLY))
     ) as server:
-        for name in ("served", "vague"):
-            judged.write(f"config/models/{name}.yaml", SERVED_MODEL.format(url=server.url))
+        served = SERVED_MODEL.format(url=server.url)
+        judged.write("config/models/served.yaml", served)
+        judged.write("config/models/vague.yaml", served.replace("label: Served", "label: Vague"))
         judged.edit("config/suites/judged.yaml", "run: [local]", "run: [local, served, vague]")
         judged.edit("config/suites/judged.yaml", "judges: [last-letter]", "judges: [served]")
         judged.run_rules("results/tables/vinoground/table3.md")

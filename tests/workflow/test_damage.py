@@ -6,6 +6,7 @@ tests/faults tests kills, full disks, damaged files and clocks at each stage.
 import os
 import shutil
 import subprocess
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,18 @@ def test_lost_snakemake_metadata_does_not_hide_a_change(small: Project) -> None:
     output = small.run_failing("--dry-run")
     assert "outdated results that Snakemake would keep" in output
     assert "results/small/responses/velociti/" in output and "no answer is lost: rm " in output
+
+
+def test_a_result_of_an_unfinished_job_is_made_again(small: Project) -> None:
+    """A kill while a job writes its results may leave one that does not match its provenance."""
+    table = "results/tables/table5.md"
+    (small.root / table).write_text("half of a table")
+    assert f"{table} (edited)" in small.run_failing("--dry-run")
+    mark = small.root / ".snakemake/incomplete" / urlsafe_b64encode(table.encode()).decode()
+    mark.write_text("{}")
+    assert "collected_table" in small.plan_rules()
+    small.run_rules(table)
+    assert not mark.exists() and "half of a table" not in small.text(table)
 
 
 def test_the_deletion_command_reruns_all_that_depends_on_a_change(small: Project) -> None:

@@ -29,6 +29,7 @@ from reprise.plan.site import find_rerun_triggers
 from reprise.plan.targets import list_outputs
 
 METADATA = Path(".snakemake/metadata")  # folder of Snakemake's own records
+INCOMPLETE = Path(".snakemake/incomplete")  # folder of its marks of results whose job has started and not finished
 CLOCK_SKEW_S = 2.0  # The clocks of a file server and of this machine may differ.
 MAX_LISTED = 8  # files in a message
 MAX_NAME_LENGTH = 254  # Snakemake splits longer names of its records, because file systems limit them.
@@ -43,6 +44,8 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
     for path in _list_results(plan):
         if path.stat().st_mtime > latest_time:
             paths_in_future.append(path)
+        elif _locate_record(INCOMPLETE, path).exists():
+            continue  # A kill may have separated it from its provenance. The profiles make Snakemake repeat its job.
         elif difference := differences.describe(path):
             difference_by_path[path] = difference
     if paths_in_future:
@@ -150,15 +153,18 @@ class _Differences:
 
 def _read_snakemake_record(path: Path) -> Mapping[str, Any]:
     """Return Snakemake's own record of a result, or an empty mapping without one."""
-    # Snakemake names a record by the encoded path of the result, split into folders of limited length.
-    encoded_path = urlsafe_b64encode(str(path).encode()).decode()
-    parts = [encoded_path[start : start + MAX_NAME_LENGTH] for start in range(0, len(encoded_path), MAX_NAME_LENGTH)]
-    record = METADATA.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])
     try:
-        content = json.loads(record.read_bytes())
+        content = json.loads(_locate_record(METADATA, path).read_bytes())
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _locate_record(folder: Path, path: Path) -> Path:
+    """Return the path of Snakemake's record of a result: its encoded path, split into folders of limited length."""
+    encoded_path = urlsafe_b64encode(str(path).encode()).decode()
+    parts = [encoded_path[start : start + MAX_NAME_LENGTH] for start in range(0, len(encoded_path), MAX_NAME_LENGTH)]
+    return folder.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])
 
 
 @cache

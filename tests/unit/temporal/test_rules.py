@@ -120,7 +120,9 @@ def test_a_moved_threshold_needs_a_planned_score_from_the_text(
         conditions[measured] = conditions[measured]._replace(options={"all": rates(0.5)})
     comparisons = compare_conditions(conditions, replace(samples(1000), is_text_useless=is_text_useless), 0.95)
     assert (comparisons[NONE].outcome, comparisons[MISMATCHED].outcome) == (none, mismatched)
-    assert comparisons[SHUFFLED].outcome == Outcome.NOT_MEASURED
+    assert comparisons[SHUFFLED].outcome == Outcome.NOT_MEASURED and comparisons[SHUFFLED].threshold_loss > 0.25
+    if is_text_useless:
+        assert comparisons[MISMATCHED].threshold_loss == 0, "the page names no correction that was not made"
 
 
 def test_one_lost_answer_of_two_affects_a_whole_question() -> None:

@@ -42,7 +42,6 @@ from reprise.temporal.rules import (
     Samples,
     apply_rules,
     compare_conditions,
-    find_artefacts,
     is_confidence_informative,
 )
 from reprise.temporal.threshold import OptionRates, estimate_rates
@@ -147,9 +146,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
                 question_score=estimate_score(questions, name, question_best, level),
                 headline_score=estimate_score(headline, name, scoring.max_score, level),
                 difference=describe_difference(comparisons.get(name), answers, name, question_best),
-                threshold_loss=100 * find_artefacts(answers[PLANNED], answers[name]).threshold_loss
-                if is_compared
-                else 0.0,
+                threshold_loss=100 * comparisons[name].threshold_loss if name in comparisons else 0.0,
                 **answer_shares(shared_verdicts[name]),
             )
             for name in conditions

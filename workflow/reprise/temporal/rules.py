@@ -126,6 +126,8 @@ class Comparison:
     p: float | None = None
     p_higher: float = 1.0
     """p-value of the claim that the planned score is higher by more than artefacts can explain"""
+    threshold_loss: float = 0.0
+    """loss under the other condition that a moved threshold for Yes (or A) can explain"""
 
     @property
     def is_tested(self) -> bool:
@@ -176,7 +178,7 @@ def compare_conditions(
 
 
 def find_artefacts(first: ConditionAnswers, second: ConditionAnswers) -> Artefacts:
-    """Return how lost answers and a shifted threshold can change the difference between two conditions."""
+    """Return how lost answers and a moved threshold can change the difference between two conditions."""
     return Artefacts(
         second.lost_share - first.lost_share,
         second.affected_share - first.affected_share,
@@ -264,7 +266,7 @@ def _compare(differences: FloatArray, artefacts: Artefacts, samples: Samples, le
         outcome = Outcome.NOT_MEASURED
     else:
         outcome = Outcome.TOO_FEW if high > MARGIN else Outcome.NOT_SHOWN
-    return Comparison(outcome, estimate.value, low, high, estimate.p, p_higher)
+    return Comparison(outcome, estimate.value, low, high, estimate.p, p_higher, artefacts.threshold_loss)
 
 
 def apply_rules(
